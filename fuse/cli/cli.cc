@@ -1,0 +1,78 @@
+// See cli.h. CLI11 reports through exceptions; they end here.
+
+#include "fuse/cli/cli.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "core/base/status.h"
+#include "fuse/cli/verbs.h"
+
+namespace mdvol {
+namespace {
+
+constexpr char kSummary[] = "A Linux md RAID6 array as one file, without root.";
+constexpr char kFooter[] =
+    "mdvol VERB --help tells about a verb. Exit codes: 0 done, 1 could not, 2 wrong usage.";
+
+// Whatever comes from a file name or a library: an error stays one line.
+void PrintError(std::ostream& err, std::string message) {
+  std::replace_if(
+      message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  err << "mdvol: " << message << '\n';
+}
+
+int Report(const absl::Status& status, std::ostream& err) {
+  if (status.ok()) {
+    return kExitDone;
+  }
+  PrintError(err, MessageOf(status));
+  return IsUsageError(status) ? kExitUsage : kExitFailed;
+}
+
+// The verb that was being parsed when an error came up, for the hint: "mdvol create --help".
+std::string HelpHint(const CLI::App& app) {
+  const auto verbs = app.get_subcommands();
+  return verbs.empty() ? "mdvol --help" : "mdvol " + verbs.back()->get_name() + " --help";
+}
+
+std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
+  std::string message = error.what();
+  while (!message.empty() && (message.back() == '\n' || message.back() == '.')) {
+    message.pop_back();
+  }
+  return message + " (see " + HelpHint(app) + ")";
+}
+
+}  // namespace
+
+int RunCli(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  VerbContext context{out, err, {}};
+  CLI::App app(kSummary, "mdvol");
+  app.footer(kFooter);
+  app.set_version_flag("--version", "mdvol " MDVOL_VERSION);
+  app.require_subcommand(1);
+  for (AddVerb* add_verb : AllVerbs()) {
+    add_verb(app, context);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    app.exit(success, out, err);
+    return kExitDone;
+  } catch (const CLI::ParseError& error) {
+    return Report(UsageError(UsageMessage(app, error)), err);
+  }
+  absl::Status status = context.run ? context.run() : absl::OkStatus();
+  out.flush();
+  if (status.ok() && !out) {
+    status = ErrnoStatus(EIO, "standard output: could not be written (is its disk full?)");
+  }
+  return Report(status, err);
+}
+
+}  // namespace mdvol
