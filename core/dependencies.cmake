@@ -12,7 +12,6 @@ function(mdvol_require_pkg_config debian_package module)
   if(NOT ${module}_FOUND)
     message(FATAL_ERROR "${module} was not found: install the Debian package ${debian_package}")
   endif()
-  set(${module}_VERSION ${${module}_VERSION} PARENT_SCOPE)
 endfunction()
 
 find_package(absl QUIET)

@@ -1,7 +1,8 @@
 // Short and long forms of one test.
 //
-// A test that enumerates or repeats takes its bounds from FullRun(): false in everyday runs, true when
-// MDVOL_TEST_FULL is set to anything but 0 (`tests/run.sh --full`). Both forms check the same property.
+// A test that enumerates or repeats takes its bounds from FullRun(): false in everyday runs, true
+// when MDVOL_TEST_FULL is set to anything but 0 (`tests/run.sh --full`). Both forms check the same
+// property.
 
 #ifndef MDVOL_TESTS_SUPPORT_FULL_H_
 #define MDVOL_TESTS_SUPPORT_FULL_H_

@@ -76,7 +76,8 @@ uint64_t Prng::Next() {
 }
 
 uint64_t Prng::Below(uint64_t bound) {
-  // The high half of a 128-bit product (Lemire 2019), spelt without __int128, which -Wpedantic rejects.
+  // The high half of a 128-bit product (Lemire 2019), spelt without __int128, which -Wpedantic
+  // rejects.
   const uint64_t value = Next();
   const uint64_t low = (value & 0xffffffff) * (bound & 0xffffffff);
   const uint64_t middle = (value >> 32) * (bound & 0xffffffff) + (low >> 32);

@@ -3,8 +3,8 @@
 // TestSeed("Name") is the same on every run unless the environment says otherwise:
 //   MDVOL_TEST_SEED       this seed for every caller (decimal, or hexadecimal after 0x)
 //   MDVOL_TEST_SEED_SALT  other seeds than the default ones, still repeatable (any text)
-// The seed is printed once per name as "[ SEED     ] name 0x…"; MDVOL_TEST_SEED takes it as printed.
-// A seed that once failed is committed as a constant beside its cause.
+// The seed is printed once per name as "[ SEED     ] name 0x…"; MDVOL_TEST_SEED takes it as
+// printed. A seed that once failed is committed as a constant beside its cause.
 //
 // Threading: TestSeed is safe from any thread. A Prng belongs to one thread.
 
@@ -18,17 +18,17 @@
 
 namespace mdvol::testing {
 
-// Ends the process with one line if MDVOL_TEST_SEED is not a number: running another seed than the one
-// that was asked for would look like success.
+// Ends the process with one line if MDVOL_TEST_SEED is not a number: running another seed than the
+// one that was asked for would look like success.
 uint64_t TestSeed(const char* test_name);
 
-// The rule behind TestSeed, without the environment: nullptr stands for an unset variable. Returns false
-// if `seed_text` is not a number.
+// The rule behind TestSeed, without the environment: nullptr stands for an unset variable. Returns
+// false if `seed_text` is not a number.
 bool DeriveSeed(const char* test_name, const char* seed_text, const char* salt_text,
                 uint64_t* seed);
 
-// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): the
-// same numbers on every machine, unlike std's distributions. A UniformRandomBitGenerator.
+// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014):
+// the same numbers on every machine, unlike std's distributions. A UniformRandomBitGenerator.
 class Prng {
  public:
   using result_type = uint64_t;

@@ -1,28 +1,33 @@
-// absl::Mutex and absl::CondVar over pthread, for ThreadSanitizer builds only.
+// absl's Mutex, CondVar, Notification and BlockingCounter over pthread, for ThreadSanitizer builds
+// only.
 //
-// Debian's Abseil is not instrumented: TSan cannot see the atomics by which absl::Mutex orders threads
-// and would report every access under a lock as a race. An executable that defines the same symbols takes
-// precedence over the shared library, also for calls from inside that library, and TSan understands
-// pthread's locks. So our code is checked with exactly the order that its locks give it, Abseil's own
-// implementation is not.
+// Debian's Abseil is not instrumented: TSan cannot see the atomics by which absl::Mutex orders
+// threads and would report every access under a lock as a race. An executable that defines the same
+// symbols takes precedence over the shared library, also for calls from inside that library, and
+// TSan understands pthread's locks. So our code is checked with exactly the order that its locks
+// give it, Abseil's own implementation is not.
 //
-// A Mutex is one pointer-sized word, 0 at first (constant-initialised ones included); here it holds a
-// Lock that the first use makes. Conditions are evaluated under the lock and again after each change of
-// it: every release of a Mutex wakes those who wait for a condition.
+// A Mutex is one pointer-sized word, 0 at first (constant-initialised ones included); here it holds
+// a Lock that the first use makes. Conditions are evaluated under the lock and again after each
+// change of it: every release of a Mutex wakes those who wait for a condition. CondVar::Signal
+// wakes all sleepers, which its contract allows.
 
 #include <pthread.h>
 #include <sanitizer/tsan_interface.h>
 #include <time.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
+#include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 
-// Copies of an absl::Status share a counted representation. The last one is dropped inside the library,
-// where the counter's ordering is invisible; what is reported then is not a race.
+// Copies of an absl::Status share a counted representation. The last one is dropped inside the
+// library, where the counter's ordering is invisible; what is reported then is not a race.
 extern "C" const char* __tsan_default_suppressions() {
   return "race:*absl*Status*UnrefNonInlined*\n";
 }
@@ -44,8 +49,7 @@ struct Lock {
 struct Signal {
   pthread_mutex_t turn;
   pthread_cond_t signalled;
-  uint64_t tickets = 0;  // Handed out to sleepers, in order.
-  uint64_t served = 0;   // Sleepers with a ticket below this one may go on.
+  uint64_t signals = 0;
 };
 
 [[noreturn]] void Die(const char* what) {
@@ -158,7 +162,8 @@ Time After(Duration timeout) {
 
 }  // namespace
 
-// ---- Mutex -----------------------------------------------------------------------------------------
+// ---- Mutex
+// -----------------------------------------------------------------------------------------
 
 Mutex::~Mutex() {
   auto* const lock = reinterpret_cast<struct Lock*>(WordOf(this).load(std::memory_order_acquire));
@@ -232,7 +237,8 @@ void ReleasableMutexLock::Release() {
   mu_ = nullptr;
 }
 
-// ---- CondVar ---------------------------------------------------------------------------------------
+// ---- CondVar
+// ---------------------------------------------------------------------------------------
 
 CondVar::~CondVar() {
   auto* const signal =
@@ -250,14 +256,12 @@ bool CondVar::WaitWithDeadline(Mutex* mu, Time deadline) {
   struct Lock* const lock = LockOf(mu);
   const bool exclusive = lock->writer_holds.load(std::memory_order_relaxed);
   pthread_mutex_lock(&signal->turn);
-  const uint64_t ticket = signal->tickets++;
+  const uint64_t seen = signal->signals;
   Release(lock, exclusive);
   bool in_time = true;
-  while (in_time && signal->served <= ticket) {
+  while (in_time && signal->signals == seen) {
     in_time = Sleep(&signal->signalled, &signal->turn, deadline);
   }
-  // One who gives up leaves a hole in the queue; it counts as served so that Signal reaches a sleeper.
-  if (signal->served <= ticket) ++signal->served;
   pthread_mutex_unlock(&signal->turn);
   Acquire(lock, exclusive);
   return !in_time;
@@ -268,23 +272,54 @@ bool CondVar::WaitWithTimeout(Mutex* mu, Duration timeout) {
   return WaitWithDeadline(mu, After(timeout));
 }
 
-void CondVar::Signal() {
-  struct Signal* const signal = SignalOf(this);
-  pthread_mutex_lock(&signal->turn);
-  if (signal->served < signal->tickets) ++signal->served;
-  pthread_cond_broadcast(&signal->signalled);
-  pthread_mutex_unlock(&signal->turn);
-}
+void CondVar::Signal() { SignalAll(); }
 
 void CondVar::SignalAll() {
   struct Signal* const signal = SignalOf(this);
   pthread_mutex_lock(&signal->turn);
-  signal->served = signal->tickets;
+  ++signal->signals;
   pthread_cond_broadcast(&signal->signalled);
   pthread_mutex_unlock(&signal->turn);
 }
 
 void CondVar::EnableDebugLog(const char*) {}
+
+// ---- Notification
+// ----------------------------------------------------------------------------------
+
+Notification::~Notification() { MutexLock lock(&mutex_); }
+
+void Notification::Notify() {
+  MutexLock lock(&mutex_);
+  notified_yet_.store(true, std::memory_order_release);
+}
+
+bool Notification::WaitForNotificationWithDeadline(Time deadline) const {
+  MutexLock lock(&mutex_);
+  return WaitUntil(&mutex_, Condition(this, &Notification::HasBeenNotified), deadline);
+}
+
+void Notification::WaitForNotification() const {
+  WaitForNotificationWithDeadline(InfiniteFuture());
+}
+bool Notification::WaitForNotificationWithTimeout(Duration timeout) const {
+  return WaitForNotificationWithDeadline(After(timeout));
+}
+
+// ---- BlockingCounter
+// -------------------------------------------------------------------------------
+
+bool BlockingCounter::DecrementCount() {
+  MutexLock lock(&lock_);
+  if (count_.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+  done_ = true;
+  return true;
+}
+
+void BlockingCounter::Wait() {
+  MutexLock lock(&lock_);
+  WaitUntil(&lock_, Condition(&done_), InfiniteFuture());
+}
 
 ABSL_NAMESPACE_END
 }  // namespace absl
