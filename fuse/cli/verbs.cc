@@ -7,7 +7,7 @@
 namespace mdvol {
 
 std::span<AddVerb* const> AllVerbs() {
-  static constexpr std::array<AddVerb*, 0> kVerbs{};
+  static constexpr std::array kVerbs{&AddPolicies};
   return kVerbs;
 }
 
