@@ -20,11 +20,15 @@ struct ByteRange {
 };
 
 struct MemberAreas {
+  // The superblock: 4 KiB, or as much as is free before the next area, but never less than its
+  // roles need. Nothing beyond it may be written when the superblock is.
   ByteRange super;
   ByteRange bitmap;      // superblock and bits, rounded up to 4 KiB where that much room is; empty
                          // without a bitmap
   ByteRange bad_blocks;  // empty without a log
-  ByteRange data;        // data_offset .. data_offset + size (what the array uses)
+  // data_offset .. data_offset + size in whole chunks (what the array uses). A journal's: all of
+  // it.
+  ByteRange data;
 };
 
 // Errors (EINVAL, naming the two areas or the bound): an area off the device, or two that overlap.
@@ -32,6 +36,10 @@ struct MemberAreas {
 // yet: 256 bytes are assumed.
 absl::StatusOr<MemberAreas> LayOutMember(const Superblock& super, uint64_t device_sectors,
                                          uint64_t bitmap_bytes);
+
+// How far the bitmap may reach on this member: from its start to the next area or the end of the
+// device. 0 without a bitmap. Same errors.
+absl::StatusOr<uint64_t> BitmapRoomBytes(const Superblock& super, uint64_t device_sectors);
 
 }  // namespace mdvol
 

@@ -12,9 +12,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
-#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -92,7 +91,8 @@ struct Superblock {
   std::array<uint8_t, 28> pad3;
   std::array<le16, kMaxDevices> dev_roles;
 
-  bool has_feature(uint32_t feature) const { return (feature_map.get() & feature) != 0; }
+  // Whether any of the bits in `features` is set.
+  bool has_feature(uint32_t features) const { return (feature_map.get() & features) != 0; }
 };
 
 static_assert(sizeof(Superblock) == kSuperBytes);
@@ -153,12 +153,36 @@ bool HasSuperMagic(const Superblock& super);
 // checksum, padding, level and layout of RAID6, chunk, raid_disks, sizes against the device, and
 // areas (superblock, bitmap, bad-block log, data) that stay on the device and do not overlap. The
 // message names the field and its value. Order: magic, bounds, checksum, version, ranges. Nothing
-// hostile can overflow.
+// hostile can overflow. The three below, one after the other.
 absl::Status CheckSuperblock(const Superblock& super, int minor, uint64_t device_sectors);
+
+// The first part, true of md v1 superblocks of any level: whole, and what the kernel loads. Enough
+// to show what a member says of itself.
+absl::Status CheckSuperblockFormat(const Superblock& super, int minor, uint64_t device_sectors);
+
+// The second part: an array that mdvol can run. RAID6, no reshape in progress, no feature that is
+// not understood.
+absl::Status CheckSuperblockSupported(const Superblock& super);
 
 // The slot, spare, faulty or journal role that `super` gives to device number `number`; kRoleSpare
 // beyond max_dev.
 uint16_t RoleOfDevice(const Superblock& super, uint32_t number);
+
+// The slot that `super` gives to device number `number`; absent for spare, faulty and journal, and
+// for a role beyond raid_disks, which the kernel takes for a spare.
+std::optional<uint32_t> SlotOfDevice(const Superblock& super, uint32_t number);
+
+// The role that a member claims for itself.
+uint16_t OwnRole(const Superblock& super);
+std::optional<uint32_t> OwnSlot(const Superblock& super);
+
+// How much of the 4 KiB must be written to keep all roles: whole sectors. The rest may belong to
+// another area (old bitmaps begin 1 KiB behind the superblock). max_dev must be <= kMaxDevices.
+size_t SuperblockWriteBytes(const Superblock& super);
+
+// What the array uses of each member's data area: `size` in whole chunks. `super` must have passed
+// CheckSuperblock.
+uint64_t ComponentBytes(const Superblock& super);
 
 // How many role entries mdadm provides for: 128 for small arrays, stepping by 256 beyond.
 uint32_t MaxDevFor(uint32_t devices);
