@@ -57,18 +57,28 @@ static_assert(offsetof(BitmapSuperblock, nodes) == 68);
 static_assert(offsetof(BitmapSuperblock, cluster_name) == 72);
 static_assert(offsetof(BitmapSuperblock, pad) == 136);
 
-// How many bits, and how many bytes superblock and bits take.
+// How many bits, and how many bytes superblock and bits take. chunk_bytes must not be 0.
 uint64_t BitmapBits(uint64_t sync_bytes, uint64_t chunk_bytes);
 uint64_t BitmapBytes(uint64_t sync_bytes, uint64_t chunk_bytes);
 
+// The room that mdadm sets aside for a bitmap on members of this size: 4, 64 or 128 KiB.
+uint64_t DefaultBitmapRoom(uint64_t sync_bytes);
+
 // The chunk that mdadm would choose: the smallest power of two >= 4 KiB whose bitmap fits into
-// `room_bytes`, raised to 64 MiB.
+// `room_bytes`, raised to 64 MiB. 0 when none does: less room than superblock and one bit take, or
+// a chunk of 4 GiB or more.
 uint64_t DefaultBitmapChunk(uint64_t sync_bytes, uint64_t room_bytes);
 
 // Checks magic, version, array uuid, chunk (power of two >= 512), sync size, and that the bits fit
-// into `room_bytes`. The message names the field.
+// into `room_bytes`. `sync_bytes` is what the array uses of each member, in whole array chunks. A
+// bitmap for more than that is accepted, one for less is not. The message names the field.
 absl::Status CheckBitmap(const BitmapSuperblock& super, const Uuid& array_uuid, uint64_t sync_bytes,
                          uint64_t room_bytes);
+
+// Whether a bitmap that passed CheckBitmap knows of every write that an array at `array_events` has
+// seen: it was updated with the array and never failed to be written. Otherwise all bits count as
+// set.
+bool BitmapVouchesFor(const BitmapSuperblock& super, uint64_t array_events);
 
 // A fresh bitmap superblock for an array, as mdadm writes it.
 BitmapSuperblock NewBitmapSuperblock(const Uuid& array_uuid, uint64_t sync_bytes,
@@ -93,6 +103,11 @@ class BitmapBitsImage {
   uint64_t bits_ = 0;
   std::vector<uint8_t> bytes_;
 };
+
+// Superblock, bits and zeroes up to `area_bytes`, as they are written to a member. area_bytes must
+// hold superblock and bits.
+std::vector<uint8_t> SerializeBitmap(const BitmapSuperblock& super, const BitmapBitsImage& bits,
+                                     uint64_t area_bytes);
 
 }  // namespace mdvol
 
