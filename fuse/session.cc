@@ -1,0 +1,170 @@
+// See session.h.
+
+#include "fuse/session.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "core/base/check.h"
+#include "core/base/retry.h"
+#include "core/base/status.h"
+#include "fuse/unmount.h"
+
+namespace mdvol {
+namespace {
+
+sigset_t StopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
+  return signals;
+}
+
+// In a list of mount options a comma or a backslash in a value is escaped.
+std::string EscapeOption(const std::string& value) {
+  std::string escaped;
+  for (const char c : value) {
+    if (c == ',' || c == '\\') {
+      escaped += '\\';
+    }
+    escaped += c;
+  }
+  return escaped;
+}
+
+// What libfuse and fusermount3 print while `call` runs, as one line. They report to standard error
+// and give no reason otherwise. Only while no other thread prints there.
+template <typename Call>
+std::string CaptureStandardError(Call&& call) {
+  const UniqueFd saved(::dup(STDERR_FILENO));
+  const UniqueFd memory(::memfd_create("mdvol-stderr", MFD_CLOEXEC));
+  if (!saved.valid() || !memory.valid()) {
+    call();
+    return {};
+  }
+  ::dup2(memory.get(), STDERR_FILENO);
+  call();
+  ::dup2(saved.get(), STDERR_FILENO);
+  std::string text(4096, '\0');
+  const ssize_t count = ::pread(memory.get(), text.data(), text.size(), 0);
+  text.resize(count > 0 ? static_cast<size_t>(count) : 0);
+  while (!text.empty() && text.back() == '\n') {
+    text.pop_back();
+  }
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+void BlockStopSignals() {
+  const sigset_t signals = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+Session::Session(const SessionOptions& options, Tree& tree)
+    : options_(options),
+      context_{tree, options.writeback},
+      ended_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Mount(const SessionOptions& options, Tree& tree) {
+  std::unique_ptr<Session> session(new Session(options, tree));
+  MDVOL_RETURN_IF_ERROR(session->Create());
+  MDVOL_RETURN_IF_ERROR(session->Connect());
+  return session;
+}
+
+absl::Status Session::Create() {
+  if (!ended_.valid()) {
+    return SystemError(errno, "eventfd");
+  }
+  std::vector<std::string> words{
+      "mdvol", "-o", "default_permissions,subtype=mdvol,fsname=" + EscapeOption(options_.name)};
+  for (const std::string& option : options_.options) {
+    words.emplace_back("-o");
+    words.push_back(option);
+  }
+  fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
+  const absl::Cleanup free_arguments = [&arguments] { fuse_opt_free_args(&arguments); };
+  for (const std::string& word : words) {
+    if (fuse_opt_add_arg(&arguments, word.c_str()) != 0) {
+      return SystemError(ENOMEM, "mount options");
+    }
+  }
+  const std::string said = CaptureStandardError([&] {
+    session_ = fuse_session_new(&arguments, &Operations(), sizeof(fuse_lowlevel_ops), &context_);
+  });
+  return session_ != nullptr ? absl::OkStatus()
+                             : UsageError("-o: the mount options were refused: " + said);
+}
+
+absl::Status Session::Connect() {
+  int result = 0;
+  const std::string said = CaptureStandardError(
+      [&] { result = fuse_session_mount(session_, options_.mountpoint.c_str()); });
+  if (result != 0) {
+    return ErrnoStatus(EIO, options_.mountpoint + ": could not be mounted: " +
+                                (said.empty() ? "no reason was given" : said));
+  }
+  workers_ = std::make_unique<WorkerPool>(session_, options_.max_threads, [this] {
+    const uint64_t one = 1;
+    MDVOL_CHECK(::write(ended_.get(), &one, sizeof(one)) == sizeof(one));
+  });
+  // The first request is FUSE_INIT; others follow only once it has been answered.
+  MDVOL_RETURN_IF_ERROR(Annotate(workers_->ServeOne(), options_.mountpoint));
+  if (!context_.initialized) {
+    return ErrnoStatus(EPROTO, options_.mountpoint + ": the kernel's FUSE is too old");
+  }
+  return absl::OkStatus();
+}
+
+Session::~Session() {
+  workers_.reset();
+  if (session_ != nullptr) {
+    fuse_session_unmount(session_);
+    fuse_session_destroy(session_);
+  }
+}
+
+void Session::Run() {
+  const sigset_t signals = StopSignals();
+  const UniqueFd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
+  MDVOL_CHECK(stop.valid());
+  workers_->Start();
+  std::array<pollfd, 2> events{pollfd{stop.get(), POLLIN, 0}, pollfd{ended_.get(), POLLIN, 0}};
+  RetryOnEintr([&] { return ::poll(events.data(), events.size(), -1); });
+  if ((events[1].revents & POLLIN) == 0) {
+    Detach();
+  }
+  workers_->Stop();
+}
+
+// The workers serve meanwhile: an unmount writes mapped pages back first. When somebody uses the
+// mount, it stays until the destructor ends the connection and detaches it.
+void Session::Detach() {
+  if (IsConnected()) {
+    static_cast<void>(Unmount(options_.mountpoint, UnmountKind::kIfUnused));
+  }
+}
+
+// False after an unmount or an abort from outside: then the mountpoint may be somebody else's.
+bool Session::IsConnected() const {
+  pollfd device{fuse_session_fd(session_), 0, 0};
+  return ::poll(&device, 1, 0) == 0 || (device.revents & POLLERR) == 0;
+}
+
+}  // namespace mdvol

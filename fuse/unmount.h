@@ -1,0 +1,40 @@
+// Taking a FUSE mount away, as root or as the ordinary user who mounted it, and looking at what is
+// mounted. Reads /proc/self/mountinfo; never touches the mounted file system itself, which may be
+// dead or our own.
+
+#ifndef MDVOL_FUSE_UNMOUNT_H_
+#define MDVOL_FUSE_UNMOUNT_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace mdvol {
+
+enum class UnmountKind { kIfUnused, kLazy };
+
+// EBUSY when it is in use and not kLazy. umount2 where the kernel lets us, else fusermount3.
+absl::Status Unmount(const std::string& mountpoint, UnmountKind kind);
+
+struct MountInfo {
+  std::string mountpoint;
+  std::string type;    // "fuse.mdvol"
+  std::string source;  // fsname
+};
+
+// The type under which our mounts are listed.
+inline constexpr std::string_view kMountType = "fuse.mdvol";
+
+// The topmost mount at exactly this absolute path, if there is one.
+absl::StatusOr<std::optional<MountInfo>> FindMount(std::string_view mountpoint);
+
+// A line of mountinfo; absent when it is none. Octal escapes are resolved.
+std::optional<MountInfo> ParseMountInfoLine(std::string_view line);
+
+}  // namespace mdvol
+
+#endif  // MDVOL_FUSE_UNMOUNT_H_
