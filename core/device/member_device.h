@@ -77,7 +77,8 @@ class MemberDevice {
 };
 
 // Conveniences for cold paths (metadata, create, tests): one request, submitted and waited for.
-// Errors name the path, the operation, the offset and the length.
+// `data` may lie at any address: a copy is made where the device wants it aligned. Errors name the
+// path, the operation, the offset and the length.
 absl::Status ReadMember(MemberDevice& device, uint64_t offset_bytes, void* data,
                         size_t length_bytes);
 absl::Status WriteMember(MemberDevice& device, uint64_t offset_bytes, const void* data,
