@@ -1,0 +1,171 @@
+// See file_io.h.
+
+#include "core/device/file_io.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/aligned_buffer.h"
+#include "core/base/retry.h"
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/device/transfer.h"
+
+namespace mdvol {
+namespace {
+
+// Written at a time where a range cannot be punched.
+constexpr uint64_t kZeroBufferBytes = kMiB;
+
+off_t ToOff(uint64_t offset_bytes) { return static_cast<off_t>(offset_bytes); }
+
+}  // namespace
+
+FileIoDevice::FileIoDevice(UniqueFd fd, std::string path, const DeviceLimits& limits,
+                           uint32_t logical_block_bytes)
+    : fd_(std::move(fd)),
+      path_(std::move(path)),
+      limits_(limits),
+      logical_block_bytes_(logical_block_bytes) {}
+
+void FileIoDevice::Submit(IoRequest& request) {
+  request.error = CheckRequest(request, limits_);
+  if (request.error != 0) {
+    return;
+  }
+  switch (request.kind) {
+    case IoKind::kRead:
+      request.error = Read(request);
+      break;
+    case IoKind::kWrite:
+      request.error = Write(request);
+      break;
+    case IoKind::kFlush:
+      StartFlush();
+      break;
+    case IoKind::kZero:
+      request.error = Zero(request);
+      break;
+  }
+}
+
+void FileIoDevice::Wait(IoRequest& request) {
+  if (request.kind == IoKind::kFlush) {
+    request.error = FinishFlush();
+  }
+}
+
+int FileIoDevice::Read(const IoRequest& request) const {
+  const int fd = fd_.get();
+  return TransferAll(request.buffers, request.offset_bytes,
+                     [fd](const iovec* buffers, int count, uint64_t offset_bytes) {
+                       return count == 1 ? ::pread(fd, buffers->iov_base, buffers->iov_len,
+                                                   ToOff(offset_bytes))
+                                         : ::preadv(fd, buffers, count, ToOff(offset_bytes));
+                     });
+}
+
+int FileIoDevice::Write(const IoRequest& request) const {
+  const int fd = fd_.get();
+  return TransferAll(request.buffers, request.offset_bytes,
+                     [fd](const iovec* buffers, int count, uint64_t offset_bytes) {
+                       return count == 1 ? ::pwrite(fd, buffers->iov_base, buffers->iov_len,
+                                                    ToOff(offset_bytes))
+                                         : ::pwritev(fd, buffers, count, ToOff(offset_bytes));
+                     });
+}
+
+// Images and block devices know the same call: an image gets a hole, a block device discards what
+// it then promises to read as zeroes, or says that it cannot. It takes whole blocks only.
+int FileIoDevice::Zero(const IoRequest& request) const {
+  if (request.length_bytes == 0) {
+    return 0;
+  }
+  const bool can_punch = (request.offset_bytes | request.length_bytes) % logical_block_bytes_ == 0;
+  if (!can_punch) {
+    return WriteZeroes(request.offset_bytes, request.length_bytes);
+  }
+  if (RetryOnEintr([&] {
+        return ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                           ToOff(request.offset_bytes), ToOff(request.length_bytes));
+      }) == 0) {
+    return 0;
+  }
+  if (errno != EOPNOTSUPP && errno != ENOSYS) {
+    return errno;
+  }
+  return WriteZeroes(request.offset_bytes, request.length_bytes);
+}
+
+int FileIoDevice::WriteZeroes(uint64_t offset_bytes, uint64_t length_bytes) const {
+  AlignedBuffer zeroes(std::min(length_bytes, kZeroBufferBytes));
+  std::memset(zeroes.data(), 0, zeroes.size());
+  IoRequest write;
+  while (length_bytes > 0) {
+    const uint64_t part_bytes = std::min<uint64_t>(length_bytes, zeroes.size());
+    write.offset_bytes = offset_bytes;
+    write.buffers.assign(1, {zeroes.data(), part_bytes});
+    if (const int error = Write(write); error != 0) {
+      return error;
+    }
+    offset_bytes += part_bytes;
+    length_bytes -= part_bytes;
+  }
+  return 0;
+}
+
+// Begins to write back what is dirty, so that the members of a batch do so side by side while the
+// first of them is waited for. Only a hint: fdatasync writes all and reports all.
+void FileIoDevice::StartFlush() const {
+  if (!limits_.read_only) {
+    static_cast<void>(::sync_file_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WRITE));
+  }
+}
+
+int FileIoDevice::FinishFlush() const {
+  if (limits_.read_only) {
+    return 0;  // nothing was written through this descriptor
+  }
+  return RetryOnEintr([this] { return ::fdatasync(fd_.get()); }) == 0 ? 0 : errno;
+}
+
+absl::StatusOr<uint64_t> FileIoDevice::NextData(uint64_t offset_bytes) {
+  if (offset_bytes >= limits_.size_bytes) {
+    return limits_.size_bytes;
+  }
+  const off_t found = ::lseek(fd_.get(), ToOff(offset_bytes), SEEK_DATA);
+  if (found >= 0) {
+    return std::min(static_cast<uint64_t>(found), limits_.size_bytes);
+  }
+  if (errno == ENXIO) {  // nothing but a hole up to the end
+    return limits_.size_bytes;
+  }
+  if (errno == EINVAL) {  // the file system knows no holes
+    return offset_bytes;
+  }
+  return SystemError(errno, absl::StrCat(path_, ": looking for data behind ", offset_bytes));
+}
+
+absl::StatusOr<uint64_t> FileIoDevice::NextHole(uint64_t offset_bytes) {
+  if (offset_bytes >= limits_.size_bytes) {
+    return limits_.size_bytes;
+  }
+  const off_t found = ::lseek(fd_.get(), ToOff(offset_bytes), SEEK_HOLE);
+  if (found >= 0) {
+    return std::min(static_cast<uint64_t>(found), limits_.size_bytes);
+  }
+  if (errno == ENXIO || errno == EINVAL) {  // cut short since it was opened, or no holes known
+    return limits_.size_bytes;
+  }
+  return SystemError(errno, absl::StrCat(path_, ": looking for a hole behind ", offset_bytes));
+}
+
+}  // namespace mdvol
