@@ -1,12 +1,18 @@
 // IoBatch: all member I/O of one step of the engine, submitted together and waited for together.
 //
 // Extents of one member that touch end to end, of the same kind, become one vectored request (a
-// merge), whatever the order they were added in. The result of an extent is the result of the
-// request that carried it; when a merged request fails, its extents are tried one by one, so that
-// an error is pinned to the extent that caused it.
+// merge), whatever the order they were added in; flushes of one member become one. The result of an
+// extent is the result of the request that carried it; when a merged request fails, its extents are
+// tried one by one, so that an error is pinned to the extent that caused it. A flush is never tried
+// again: after a failed one a later success proves nothing.
 //
-// A batch belongs to one thread and is reusable after Clear. Device pointers and buffers must
-// outlive Run. Extents that overlap in one batch are a bug (checked).
+// Requests are submitted member by member in the order in which the members were first added, by
+// ascending offset, flushes last: the same batch always does the same I/O in the same order.
+//
+// A batch belongs to one thread and is reusable after Clear, without allocating again what it has
+// grown to. Device pointers and buffers must outlive Run. Extents that overlap in one batch are a
+// bug (checked). An extent of length 0 does nothing and succeeds. A batch of one extent, the random
+// read, allocates nothing and sorts nothing.
 
 #ifndef MDVOL_CORE_DEVICE_IO_BATCH_H_
 #define MDVOL_CORE_DEVICE_IO_BATCH_H_
@@ -47,23 +53,35 @@ class IoBatch {
  private:
   struct Extent {
     MemberDevice* device;
-    IoKind kind;
     uint64_t offset_bytes;
     uint64_t length_bytes;
     std::byte* data;
-    int error;
+    IoKind kind;
+    int error = 0;
+    uint32_t rank = 0;  // which member, in the order of their first use; flushes behind all others
   };
 
+  static void RunAlone(Extent& extent);
+  static void AddBuffer(IoRequest& request, const Extent& extent);
+
   size_t Add(const Extent& extent);
-  void Plan();
-  void RetryOneByOne(size_t request_index);
+  void RankDevices();
+  bool ComesBefore(uint32_t a, uint32_t b) const;
+  void SortExtents();
+  void PlanRequests();
+  void BeginRequest(const Extent& extent);
+  bool CollectErrors();
+  Extent& OrderedExtent(size_t position) { return extents_[order_[position]]; }
 
   absl::InlinedVector<Extent, 16> extents_;
-  // The rest is filled by Plan: extents sorted by device, kind and offset; requests_[r] carries
-  // order_[first_[r]] .. order_[first_[r + 1] - 1].
+  // The rest is filled by Run: extents sorted by rank and offset; requests_[r], for r below
+  // request_count_, carries order_[first_[r]] .. order_[first_[r + 1] - 1]. Requests beyond
+  // request_count_ are kept for the capacity of their buffers.
   absl::InlinedVector<uint32_t, 16> order_;
+  absl::InlinedVector<MemberDevice*, 16> devices_;
   absl::InlinedVector<IoRequest, 8> requests_;
   absl::InlinedVector<uint32_t, 9> first_;
+  size_t request_count_ = 0;
 };
 
 }  // namespace mdvol
