@@ -1,6 +1,6 @@
 // CountingDevice: a decorator that counts the requests which reach a member inside one range (the
 // data area), for MNT/iostat. Counters are relaxed atomics: cheap, each exact, together a snapshot
-// only when nothing is in flight.
+// only when nothing is in flight. At most one in a stack (it alone uses IoRequest::started_ns).
 
 #ifndef MDVOL_CORE_DEVICE_COUNTING_DEVICE_H_
 #define MDVOL_CORE_DEVICE_COUNTING_DEVICE_H_
@@ -30,7 +30,8 @@ struct MemberIoCounts {
 class CountingDevice : public MemberDevice {
  public:
   virtual MemberIoCounts Counts() const = 0;
-  // Requests that start inside [begin, end) are counted; flushes and errors always are.
+  // Requests that start inside [begin, end) are counted, whether they fail or not; flushes and
+  // errors always are. At first all requests are.
   virtual void SetRange(uint64_t begin_bytes, uint64_t end_bytes) = 0;
 };
 
