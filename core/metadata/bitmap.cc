@@ -94,9 +94,10 @@ absl::Status CheckBitmap(const BitmapSuperblock& super, const Uuid& array_uuid, 
     return Refuse("bitmap sync_size ", super.sync_size.get(), ": the array uses ",
                   CeilDiv(sync_bytes, kSectorBytes), " sectors of each member");
   }
-  if (const uint64_t bytes = BitmapBytes(sync_bytes, chunk_bytes); bytes > room_bytes) {
+  const uint64_t bytes = BitmapBytes(sync_bytes, chunk_bytes);
+  if (const uint64_t limit = std::min(room_bytes, kMaxBitmapBytes); bytes > limit) {
     return Refuse("bitmap chunksize ", chunk_bytes, ": such a bitmap takes ", bytes,
-                  " bytes, but there is room for ", room_bytes);
+                  " bytes, but there is room for ", limit);
   }
   return absl::OkStatus();
 }

@@ -25,6 +25,8 @@ inline constexpr uint32_t kBitmapStale = 1u << 1;  // bits of BitmapSuperblock::
 inline constexpr uint32_t kBitmapWriteError = 1u << 2;
 inline constexpr uint32_t kBitmapDefaultSleepSeconds = 5;
 inline constexpr uint64_t kBitmapDefaultChunkBytes = uint64_t{64} << 20;
+// The longest bitmap that is read: superblock and bits. It is held in memory.
+inline constexpr uint64_t kMaxBitmapBytes = uint64_t{64} << 20;
 
 struct BitmapSuperblock {
   le32 magic;
@@ -70,8 +72,9 @@ uint64_t DefaultBitmapRoom(uint64_t sync_bytes);
 uint64_t DefaultBitmapChunk(uint64_t sync_bytes, uint64_t room_bytes);
 
 // Checks magic, version, array uuid, chunk (power of two >= 512), sync size, and that the bits fit
-// into `room_bytes`. `sync_bytes` is what the array uses of each member, in whole array chunks. A
-// bitmap for more than that is accepted, one for less is not. The message names the field.
+// into `room_bytes` and kMaxBitmapBytes. `sync_bytes` is what the array uses of each member, in
+// whole array chunks. A bitmap for more than that is accepted, one for less is not. The message
+// names the field.
 absl::Status CheckBitmap(const BitmapSuperblock& super, const Uuid& array_uuid, uint64_t sync_bytes,
                          uint64_t room_bytes);
 
