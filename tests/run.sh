@@ -200,7 +200,7 @@ step() {
   fi
 }
 
-sources() { find . -path ./build -prune -o \( -name '*.cc' -o -name '*.h' \) -print; }
+sources() { find . -path './build*' -prune -o \( -name '*.cc' -o -name '*.h' \) -print; }
 
 check_format() { sources | xargs clang-format-14 --dry-run -Werror; }
 
