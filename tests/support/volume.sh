@@ -88,13 +88,13 @@ stop_volume() {
   ! is_mounted "$1" || die "mdvol stop has returned and $1 is still mounted"
 }
 
-# refuses STATUS REGEX COMMAND...: the command must exit with STATUS and say exactly one line on standard error, which
+# refuses STATUS REGEX COMMAND...: the command must exit with STATUS (a regex: 1, [12]) and say exactly one line on standard error, which
 # matches REGEX (extended, any case), and be done within seconds.
 refuses() {
   local expected=$1 pattern=$2 status=0
   shift 2
   timeout -k 5 60 "$@" >refuses.out 2>refuses.err </dev/null || status=$?
-  [ "$status" = "$expected" ] || die "$*: exit $status, expected $expected: $(cat refuses.err)"
+  [[ $status =~ ^$expected$ ]] || die "$*: exit $status, expected $expected: $(cat refuses.err)"
   [ "$(wc -l <refuses.err)" = 1 ] || die "$*: expected one line on standard error: $(cat refuses.err)"
   grep -qiE "$pattern" refuses.err || die "$*: expected /$pattern/ in: $(cat refuses.err)"
 }

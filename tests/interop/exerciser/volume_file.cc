@@ -35,14 +35,16 @@ absl::Status TransferAll(const char* what, const Extent& extent, const Call& cal
   return absl::OkStatus();
 }
 
+absl::Status NoDirect() { return ErrnoStatus(EINVAL, "the volume does not open with O_DIRECT"); }
+
 }  // namespace
 
 absl::StatusOr<VolumeFile> VolumeFile::Open(const std::string& path, bool read_only) {
   const int access = (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC;
   UniqueFd buffered(::open(path.c_str(), access));
   if (!buffered.valid()) return SystemError(errno, path + ": cannot be opened");
+  // A plain file, on a file system without O_DIRECT, can still be compared.
   UniqueFd direct(::open(path.c_str(), access | O_DIRECT));
-  if (!direct.valid()) return SystemError(errno, path + ": cannot be opened with O_DIRECT");
   struct stat status {};
   if (::fstat(buffered.get(), &status) != 0) {
     return SystemError(errno, path + ": cannot be examined");
@@ -51,6 +53,7 @@ absl::StatusOr<VolumeFile> VolumeFile::Open(const std::string& path, bool read_o
 }
 
 absl::Status VolumeFile::Read(uint64_t offset_bytes, std::span<std::byte> out, bool direct) const {
+  if (direct && !direct_.valid()) return NoDirect();
   const int fd = direct ? direct_.get() : buffered_.get();
   return TransferAll("read", {offset_bytes, out.size()}, [&](uint64_t done_bytes) {
     return ::pread(fd, out.data() + done_bytes, out.size() - done_bytes,
@@ -60,6 +63,7 @@ absl::Status VolumeFile::Read(uint64_t offset_bytes, std::span<std::byte> out, b
 
 absl::Status VolumeFile::Write(uint64_t offset_bytes, std::span<const std::byte> data,
                                bool direct) const {
+  if (direct && !direct_.valid()) return NoDirect();
   const int fd = direct ? direct_.get() : buffered_.get();
   return TransferAll("write", {offset_bytes, data.size()}, [&](uint64_t done_bytes) {
     return ::pwrite(fd, data.data() + done_bytes, data.size() - done_bytes,

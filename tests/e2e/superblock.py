@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Reads and changes fields of md superblocks in image files, for tests of bad input.
+
+    superblock.py get FILE FIELD
+    superblock.py set FILE FIELD=VALUE...      the checksum is put right afterwards, unless sb_csum is set itself
+
+FIELD is a name of FIELDS (struct mdp_superblock_1), role[N], or bitmap.NAME of BITMAP_FIELDS. The superblock is looked
+for where 1.1, 1.2 and 1.0 keep it. Independent of mdvol's own code.
+"""
+
+import os
+import re
+import struct
+import sys
+
+MAGIC = 0xA92B4EFC
+FIELDS = {  # name: (offset, struct format)
+    "magic": (0, "<I"), "major_version": (4, "<I"), "feature_map": (8, "<I"), "pad0": (12, "<I"),
+    "ctime": (64, "<Q"), "level": (72, "<i"), "layout": (76, "<I"), "size": (80, "<Q"), "chunksize": (88, "<I"),
+    "raid_disks": (92, "<I"), "bitmap_offset": (96, "<i"), "new_level": (100, "<I"), "reshape_position": (104, "<Q"),
+    "data_offset": (128, "<Q"), "data_size": (136, "<Q"), "super_offset": (144, "<Q"), "recovery_offset": (152, "<Q"),
+    "dev_number": (160, "<I"), "device_uuid": (168, "<Q"), "bblog_shift": (185, "<B"), "bblog_size": (186, "<H"),
+    "bblog_offset": (188, "<i"), "utime": (192, "<Q"), "events": (200, "<Q"), "resync_offset": (208, "<Q"),
+    "sb_csum": (216, "<I"), "max_dev": (220, "<I"), "logical_block_size": (224, "<I"), "pad3": (228, "<I"),
+    "set_uuid": (16, "<Q"),
+}
+BITMAP_FIELDS = {
+    "magic": (0, "<I"), "version": (4, "<I"), "uuid": (8, "<Q"), "events": (24, "<Q"), "events_cleared": (32, "<Q"),
+    "sync_size": (40, "<Q"), "state": (48, "<I"), "chunksize": (52, "<I"), "daemon_sleep": (56, "<I"),
+    "sectors_reserved": (64, "<I"),
+}
+
+
+def find_superblock(data):
+    sectors = len(data) // 512
+    for place in (0, 8, (sectors - 16) & ~7):
+        if struct.unpack_from("<I", data, place * 512)[0] == MAGIC:
+            return place * 512
+    sys.exit("superblock.py: no superblock found")
+
+
+def checksum(block):
+    block = bytearray(block)
+    struct.pack_into("<I", block, 216, 0)
+    length = min(256 + 2 * struct.unpack_from("<I", block, 220)[0], len(block))
+    total = sum(struct.unpack_from("<%dI" % (length // 4), block, 0))
+    if length % 4:
+        total += struct.unpack_from("<H", block, length // 4 * 4)[0]
+    return ((total & 0xFFFFFFFF) + (total >> 32)) & 0xFFFFFFFF
+
+
+def locate(data, name):
+    """Where a field is: (offset in the file, struct format)."""
+    start = find_superblock(data)
+    if name.startswith("bitmap."):
+        offset, form = BITMAP_FIELDS[name.removeprefix("bitmap.")]
+        return start + 512 * struct.unpack_from("<i", data, start + 96)[0] + offset, form
+    role = re.fullmatch(r"role\[(\d+)\]", name)
+    if role:
+        return start + 256 + 2 * int(role.group(1)), "<H"
+    offset, form = FIELDS[name]
+    return start + offset, form
+
+
+def main():
+    verb, path = sys.argv[1:3]
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    if verb == "get":
+        offset, form = locate(data, sys.argv[3])
+        print(struct.unpack_from(form, data, offset)[0])
+        return
+    start = find_superblock(data)
+    names = []
+    changes = []
+    for assignment in sys.argv[3:]:
+        name, value = assignment.split("=")
+        names.append(name)
+        changes.append((*locate(data, name), int(value, 0)))  # Located before anything changes.
+    for offset, form, value in changes:
+        size_bits = 8 * struct.calcsize(form)
+        if value < 0 and form[-1].isupper():
+            value += 1 << size_bits
+        struct.pack_into(form, data, offset, value)
+    if "sb_csum" not in names:
+        struct.pack_into("<I", data, start + 216, checksum(data[start:start + 4096]))
+    with open(path, "r+b") as file:  # In place: the file stays the same file, and sparse.
+        file.seek(start)
+        file.write(data[start:start + 4096])
+        for offset, form, _ in changes:
+            if not start <= offset < start + 4096:
+                file.seek(offset)
+                file.write(data[offset:offset + struct.calcsize(form)])
+        os.fsync(file.fileno())
+
+
+main()

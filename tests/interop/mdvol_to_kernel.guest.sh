@@ -1,0 +1,43 @@
+# shellcheck shell=bash disable=SC2086,SC2154
+# Guest of mdvol_to_kernel.sh: for each array of the file `cases`, what the kernel makes of it. CASE/shadow is what the
+# volume must read as.
+
+compare() {
+  cmp /dev/md0 "$1/shadow" || { echo "$2: the kernel reads other bytes"; return 1; }
+}
+
+run_case() {
+  local id=$1 members=$2 bitmap=$3 lost=$4 slot loops missing=
+  local -a files=() devices present=()
+  for ((slot = 0; slot < members; slot++)); do files+=("$id/$slot.img"); done
+  attach_loops loops "${files[@]}"
+  read -r -a devices <<<"$loops"
+  for ((slot = 0; slot < members; slot++)); do
+    case ",$lost," in
+      *",$slot,"*) missing="$missing ${devices[slot]}" ;;
+      *) present+=("${devices[slot]}") ;;
+    esac
+  done
+  mdadm --quiet --assemble --run /dev/md0 "${present[@]}"
+  [ "$(md_value md0 resync_start)" = none ] || { echo "the kernel thinks it must resync"; return 1; }
+  compare "$id" "as mdvol left it"
+  if [ -n "$missing" ]; then
+    # With a bitmap the kernel rebuilds only what the bits say: bits that mdvol forgot would leave old bytes.
+    if [ "$bitmap" = internal ]; then
+      mdadm --quiet /dev/md0 --re-add $missing
+    else
+      mdadm --quiet --zero-superblock $missing
+      mdadm --quiet /dev/md0 --add $missing
+    fi
+  fi
+  wait_whole md0
+  echo 3 >/proc/sys/vm/drop_caches
+  compare "$id" "with all members"
+  check_array md0
+  stop_array md0
+  detach_loops $loops
+}
+
+while read -r line; do
+  run_case $line || { echo "case $line"; mdadm --detail /dev/md0 2>&1; dmesg | tail -n 15; exit 1; }
+done <cases
