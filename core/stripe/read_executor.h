@@ -1,0 +1,98 @@
+// Carries reads out where a direct read will not do: chunks that have to be reconstructed, and
+// (under O_DIRECT) ranges that the members' alignment does not allow into the caller's buffer.
+//
+// Live chunks are read once and serve both the caller and the reconstruction (nothing is read
+// twice); for one lost chunk the other parity is not read at all. Pieces share batches across
+// stripes as in WriteExecutor. A read error makes the block unreadable and the piece is planned
+// anew. Runs in the caller's thread; the caller holds the stripes of all steps that reconstruct,
+// shared or as leader.
+
+#ifndef MDVOL_CORE_STRIPE_READ_EXECUTOR_H_
+#define MDVOL_CORE_STRIPE_READ_EXECUTOR_H_
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "core/device/io_batch.h"
+#include "core/stripe/scratch.h"
+#include "core/stripe/stripe_facts.h"
+
+namespace mdvol {
+
+// Where the bytes of columns [begin, end) of data chunk `data_index` are wanted.
+struct WantedExtent {
+  uint32_t data_index = 0;
+  ColumnRange columns;
+  std::byte* into = nullptr;
+};
+
+using WantedList = absl::InlinedVector<WantedExtent, 8>;
+
+// A block that could not be read from its member and was not served from it.
+struct UnreadableBlock {
+  uint32_t slot = 0;
+  ColumnRange columns;
+};
+
+struct ReadStep {
+  ReadStep(const ArrayGeometry& geometry, const MemberView& members, uint64_t stripe)
+      : facts(geometry, members, stripe) {}
+
+  StripeFacts facts;
+  WantedList wanted;  // sorted, disjoint
+
+  int error = 0;  // EIO when more than two blocks of a wanted column are lost
+  absl::InlinedVector<UnreadableBlock, 1> read_errors;  // newly met
+};
+
+// The slots to read for a piece in which the data chunks `wanted` are asked for, and which of them
+// have to be recovered. False: impossible. Pure.
+struct ReadSet {
+  absl::InlinedVector<uint32_t, 16> read_slots;
+  absl::InlinedVector<uint32_t, 2> lost_slots;
+};
+bool PlanRead(const StripeFacts& facts, std::span<const WantedExtent> wanted, ColumnRange columns,
+              ReadSet* plan);
+
+class ReadExecutor {
+ public:
+  explicit ReadExecutor(std::span<ReadStep> steps)
+      : steps_(steps), scratch_(Scratch::OfThisThread()) {}
+
+  void Run();
+
+ private:
+  struct Piece {
+    ReadStep* step;
+    ColumnRange columns;
+  };
+  struct Unit {
+    Piece piece;
+    ReadSet plan;
+    absl::InlinedVector<std::byte*, 16> bytes;  // by slot: read or recovered
+    bool read_failed = false;
+  };
+  struct IoRecord {
+    size_t unit;
+    uint32_t slot;
+  };
+
+  void RunWave();
+  bool Prepare(const Piece& piece);
+  std::byte* Destination(const Piece& piece, uint32_t slot) const;
+  void Deliver(Unit& unit);
+
+  std::span<ReadStep> steps_;
+  Scratch& scratch_;
+  std::deque<Piece> pieces_;
+  std::vector<Unit> units_;
+  IoBatch batch_;
+  std::vector<IoRecord> records_;
+};
+
+}  // namespace mdvol
+
+#endif  // MDVOL_CORE_STRIPE_READ_EXECUTOR_H_

@@ -1,0 +1,78 @@
+// StripeEngine: byte ranges of the volume in, member I/O out. Splits requests into stripes, forms
+// writer groups, runs the planners' plans, mends what a read error left unreadable.
+//
+// The caller holds a share of the array for the whole call: `members` does not change meanwhile.
+// The engine knows nothing of superblocks and bitmaps; what must follow from what it met (members
+// to fail before the acknowledgement, parity that is owed) is in the result. Thread-safe; callers'
+// threads do the work.
+
+#ifndef MDVOL_CORE_STRIPE_STRIPE_ENGINE_H_
+#define MDVOL_CORE_STRIPE_STRIPE_ENGINE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "core/geometry/geometry.h"
+#include "core/stripe/read_executor.h"
+#include "core/stripe/stripe_locks.h"
+#include "core/stripe/write_executor.h"
+
+namespace mdvol {
+
+struct EngineResult {
+  int error = 0;               // 0, EIO, ENOSPC or EDQUOT
+  MemberErrors member_errors;  // to be failed durably before the call is acknowledged
+  absl::InlinedVector<uint64_t, 1> owed_stripes;  // parity is to be put right later
+  absl::InlinedVector<uint32_t, 1>
+      mended_slots;              // read errors put right by rewriting, one entry each
+  uint64_t skipped_stripes = 0;  // RecomputeParity: could not be told from what is there
+  uint64_t rewritten_bytes = 0;  // RecomputeParity: parity that differed
+};
+
+class StripeEngine {
+ public:
+  // `in_doubt` tells whether a stripe's parity may not be trusted (I12); it is asked by many
+  // threads and must be cheap.
+  StripeEngine(const ArrayGeometry& geometry, std::function<bool(uint64_t stripe)> in_doubt)
+      : geometry_(geometry), in_doubt_(std::move(in_doubt)) {}
+
+  void set_rmw_level(uint32_t level) { rmw_level_.store(level, std::memory_order_relaxed); }
+  uint32_t rmw_level() const { return rmw_level_.load(std::memory_order_relaxed); }
+
+  // The range must lie inside the volume.
+  EngineResult Read(const MemberView& members, uint64_t offset_bytes, std::span<std::byte> out);
+  EngineResult Write(const MemberView& members, uint64_t offset_bytes,
+                     std::span<const std::byte> data);
+  EngineResult Zero(const MemberView& members, uint64_t offset_bytes, uint64_t length_bytes);
+
+  // Rewrites P and Q of these stripes from their data where they differ.
+  EngineResult RecomputeParity(const MemberView& members, uint64_t first_stripe, uint64_t count);
+
+ private:
+  EngineResult RunWrites(const MemberView& members, std::span<StripeWrite> writes);
+  void AddStep(const MemberView& members, uint64_t stripe, std::span<StripeWrite* const> group,
+               std::vector<StripeStep>* steps);
+  static void Answer(const StripeStep& step);
+
+  void RunReads(std::span<ReadStep> steps, EngineResult* result);
+  void MendAfter(const MemberView& members, ReadStep& step, EngineResult* result);
+  void RetryDirect(const MemberView& members, uint64_t stripe, uint32_t slot,
+                   const WantedExtent& wanted, EngineResult* result);
+  void RecomputeRun(const MemberView& members, uint64_t first_stripe, uint64_t count,
+                    EngineResult* result);
+
+  const ArrayGeometry geometry_;
+  const std::function<bool(uint64_t)> in_doubt_;
+  std::atomic<uint32_t> rmw_level_{1};
+  StripeLocks locks_;
+};
+
+}  // namespace mdvol
+
+#endif  // MDVOL_CORE_STRIPE_STRIPE_ENGINE_H_

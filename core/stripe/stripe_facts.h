@@ -1,0 +1,106 @@
+// What the planners need to know of one stripe: who holds what, and what can be read or written
+// where. Facts go in, plans come out; nothing here does I/O or locks. Values; the views they point
+// to must outlive them.
+
+#ifndef MDVOL_CORE_STRIPE_STRIPE_FACTS_H_
+#define MDVOL_CORE_STRIPE_STRIPE_FACTS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "core/device/member_device.h"
+#include "core/geometry/geometry.h"
+#include "core/metadata/bad_blocks.h"
+#include "core/parity/parity.h"
+
+namespace mdvol {
+
+// A slot as the data path sees it. Constant while an operation holds its share of the array.
+struct SlotView {
+  MemberDevice* device = nullptr;  // null: missing or faulty
+  uint64_t data_offset_bytes = 0;  // where the member's data area starts
+  uint64_t valid_bytes =
+      0;  // of the data area: all of it when in sync, the checkpoint while recovering
+  const BadBlockList* bad_blocks = nullptr;  // absolute on the member; null or empty: none
+
+  bool present() const { return device != nullptr; }
+};
+
+// All slots of the array, and the alignment that every member accepts.
+struct MemberView {
+  std::vector<SlotView> slots;
+  bool writable = false;  // false: nothing may be written, not even to mend a read error (I9)
+  uint64_t alignment_bytes =
+      512;  // power of two in 512..4096: all columns of writes are rounded to it
+};
+
+// A range of columns: byte positions inside the chunks of one stripe.
+struct ColumnRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  uint64_t size() const { return end - begin; }
+  bool Intersects(const ColumnRange& other) const { return begin < other.end && other.begin < end; }
+};
+
+enum class SlotAccess : uint8_t {
+  kAbsent,      // no member, or beyond a recovering member's checkpoint: neither read nor written
+  kUnreadable,  // a bad block or a read error: rewriting it mends it
+  kReadable,
+};
+
+class StripeFacts {
+ public:
+  StripeFacts(const ArrayGeometry& geometry, const MemberView& members, uint64_t stripe)
+      : geometry_(&geometry),
+        members_(&members),
+        stripe_(stripe),
+        roles_(geometry.RolesOf(stripe)) {}
+
+  const ArrayGeometry& geometry() const { return *geometry_; }
+  const MemberView& members() const { return *members_; }
+  uint64_t stripe() const { return stripe_; }
+  const StripeRoles& roles() const { return roles_; }
+  bool parity_trusted() const { return parity_trusted_; }
+  void set_parity_trusted(bool trusted) { parity_trusted_ = trusted; }
+
+  // Where column 0 of this stripe lies in every data area.
+  uint64_t data_offset_bytes() const { return stripe_ << geometry_->chunk_shift(); }
+  // Where a column lies on the member in `slot`, absolute.
+  uint64_t MemberOffset(uint32_t slot, uint64_t column) const {
+    return members_->slots[slot].data_offset_bytes + data_offset_bytes() + column;
+  }
+  MemberDevice* Device(uint32_t slot) const { return members_->slots[slot].device; }
+
+  // What the slot holds in this stripe, in parity's terms.
+  BlockId BlockIdOf(uint32_t slot) const;
+
+  SlotAccess Access(uint32_t slot, ColumnRange columns) const;
+  bool Readable(uint32_t slot, ColumnRange columns) const {
+    return Access(slot, columns) == SlotAccess::kReadable;
+  }
+
+  // A read error was met: the columns count as unreadable from now on.
+  void MarkUnreadable(uint32_t slot, ColumnRange columns) {
+    read_errors_.push_back({slot, columns});
+  }
+  bool has_read_errors() const { return !read_errors_.empty(); }
+
+ private:
+  struct ReadError {
+    uint32_t slot;
+    ColumnRange columns;
+  };
+
+  const ArrayGeometry* geometry_;
+  const MemberView* members_;
+  uint64_t stripe_;
+  StripeRoles roles_;
+  bool parity_trusted_ = true;
+  absl::InlinedVector<ReadError, 1> read_errors_;
+};
+
+}  // namespace mdvol
+
+#endif  // MDVOL_CORE_STRIPE_STRIPE_FACTS_H_
