@@ -1,0 +1,190 @@
+// ArrayImpl: how an Array runs. The pieces: a stripe engine for the bytes, a WriteIntent for the
+// bitmap, a DoubtMap for parity that an unclean stop left unknown, and the transitions that keep
+// superblocks true.
+//
+// Locking, outermost first:
+//   transition_   one transition (dirty, clean, member failed, stop) at a time
+//   writes_gate_  open: writers are inside for their whole call. Closed: no write is in flight;
+//   superblocks may change members_gate_ open: everybody who uses view_ is inside. Closed: view_
+//   may change state_        the small facts that Snapshot shows
+// A call that met a member error leaves its gates before it starts the transition that fails the
+// member, and is acknowledged only after that (I3).
+
+#ifndef MDVOL_CORE_ARRAY_ARRAY_IMPL_H_
+#define MDVOL_CORE_ARRAY_ARRAY_IMPL_H_
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/synchronization/mutex.h"
+#include "core/array/array.h"
+#include "core/array/doubt_map.h"
+#include "core/array/shared_gate.h"
+#include "core/array/write_intent.h"
+#include "core/stripe/stripe_engine.h"
+
+namespace mdvol {
+
+// A member of a running array. Identity and areas are constant; the rest changes in transitions,
+// under state_.
+struct ArrayMember {
+  size_t index = 0;
+  std::string name;
+  std::string path;
+  std::unique_ptr<MemberDevice> device;
+  CountingDevice* counting = nullptr;  // in `device`'s stack, or null
+  int minor = 2;
+  MemberAreas areas;
+  BadBlockList bad_blocks;
+  bool replacement = false;
+
+  Superblock super;  // as last written, or loaded
+  std::optional<uint32_t> slot;
+  bool spare = false;
+  bool faulty = false;
+  uint64_t valid_bytes = 0;
+  std::atomic<uint64_t> corrected_errors{0};
+};
+
+class ArrayImpl final : public Array {
+ public:
+  ArrayImpl(const ArrayGeometry& geometry, const ArrayOptions& options, uint64_t stripes_per_doubt,
+            Clock& clock, EventLog& events);
+  ~ArrayImpl() override;
+
+  // Second half of construction (array_start.cc).
+  absl::Status Adopt(std::vector<LoadedMember> members, const AssemblyDecision& decision);
+
+  const ArrayGeometry& geometry() const override { return geometry_; }
+  bool read_only() const override { return read_only_.load(std::memory_order_acquire); }
+
+  absl::Status Read(uint64_t offset_bytes, std::span<std::byte> out) override;
+  absl::Status Write(uint64_t offset_bytes, std::span<const std::byte> data) override;
+  absl::Status Zero(uint64_t offset_bytes, uint64_t length_bytes) override;
+  absl::Status Flush() override;
+  absl::StatusOr<uint64_t> NextData(uint64_t offset_bytes) override;
+  absl::StatusOr<uint64_t> NextHole(uint64_t offset_bytes) override;
+
+  absl::Status FailMember(size_t member_index, std::string_view why) override;
+  std::optional<StripeRange> NextDoubt(uint64_t from_stripe) const override {
+    return doubt_.Next(from_stripe);
+  }
+  absl::Status RecomputeParity(StripeRange stripes, uint64_t* skipped_stripes) override;
+  void EndDoubt(StripeRange stripes) override { doubt_.Remove(stripes); }
+  ArraySnapshot Snapshot() const override;
+
+  absl::Status SetRmwLevel(uint32_t level) override;
+  void SetSafeModeDelay(uint32_t milliseconds) override;
+  void SetMaxReadErrors(uint32_t count) override;
+  absl::Status SetBitmapTimeBase(uint32_t seconds) override;
+  absl::Status SetState(std::string_view word) override;
+
+  void StartMaintenance() override;
+  uint64_t RunMaintenance() override;
+  absl::Status Stop() override;
+
+ private:
+  // array_start.cc
+  void AdoptMember(LoadedMember loaded, const MemberVerdict& verdict);
+  void AdoptBitmap(const LoadedMember& reference, bool usable);
+  void AdoptDoubt(const AssemblyDecision& decision);
+  absl::Status RecordStart(const AssemblyDecision& decision);
+  void BuildView();
+  std::string UniqueName(const std::string& path) const;
+
+  // array_io.cc
+  absl::Status CheckRange(uint64_t offset_bytes, uint64_t length_bytes) const;
+  template <typename Work>
+  absl::Status RunWrite(uint64_t offset_bytes, uint64_t length_bytes, Work work);
+  absl::Status Settle(const EngineResult& result, std::string_view what);
+  void NoteMended(const EngineResult& result);
+  WriteIntent::Range IntentRange(uint64_t offset_bytes, uint64_t length_bytes) const;
+  // Flushes every member in use; what failed is in *errors. The caller is inside members_gate_.
+  void FlushMembers(MemberErrors* errors) ABSL_SHARED_LOCKS_REQUIRED(members_gate_);
+  absl::Status FlushAll();
+
+  // array_transitions.cc
+  absl::Status MarkDirty();
+  absl::Status MarkClean(bool forced);
+  absl::Status FailMembers(const MemberErrors& errors);
+  absl::Status FailSlot(uint32_t slot, const std::string& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  void TakeOut(ArrayMember& member, const std::string& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  // One metadata generation on all live members, repeated when members fail on the way (I11).
+  absl::Status WriteGeneration() ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  bool StoreOnLive(const std::vector<BitmapPage>& pages, bool flush,
+                   absl::flat_hash_set<size_t>* failed);
+  void StoreSupers(absl::flat_hash_set<size_t>* failed);
+  void ComposeSuper(ArrayMember& member);
+  uint32_t InSyncSlots() const;
+  // The bitmap's pages for a writer; a member that fails is noted for the caller.
+  bool StoreBits(const std::vector<BitmapPage>& pages, bool flush, MemberErrors* errors);
+  void EnterFailed(const std::string& why);
+
+  // array_snapshot.cc
+  MemberSnapshot SnapshotOf(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  absl::Status BecomeReadOnly();
+
+  // array_maintenance.cc
+  void MaintenanceLoop();
+  void PokeMaintenance();
+  void RetryOwedParity();
+  void ClearIdleBits();
+
+  ArrayMember* MemberOfSlot(uint32_t slot);
+
+  const ArrayGeometry geometry_;
+  const ArrayOptions options_;
+  Clock& clock_;
+  EventLog& events_;
+
+  absl::Mutex transition_ ABSL_ACQUIRED_BEFORE(writes_gate_);
+  SharedGate writes_gate_ ABSL_ACQUIRED_BEFORE(members_gate_);
+  SharedGate members_gate_ ABSL_ACQUIRED_BEFORE(state_);
+  mutable absl::Mutex state_;
+
+  // Constant after Adopt (the vector; members themselves: see ArrayMember).
+  std::vector<std::unique_ptr<ArrayMember>> members_;
+  std::unique_ptr<WriteIntent> intent_;  // null without a bitmap
+  DoubtMap doubt_;
+  StripeEngine engine_;
+  Superblock reference_;  // name, uuid, times, shape: what all members share
+
+  MemberView view_ ABSL_GUARDED_BY(members_gate_);
+
+  // Written with writes_gate_ closed; read anywhere.
+  std::atomic<bool> read_only_;
+  std::atomic<bool> dirty_{false};   // as the superblocks say
+  std::atomic<bool> failed_{false};  // a third loss: no more writes
+  uint64_t events_count_ ABSL_GUARDED_BY(state_) = 0;
+  uint64_t updated_us_ ABSL_GUARDED_BY(state_) = 0;
+  std::vector<uint16_t> roles_ ABSL_GUARDED_BY(state_);  // by dev_number, as superblocks carry them
+
+  std::atomic<uint64_t> last_write_ns_{0};
+  std::atomic<uint64_t> writes_done_{0};     // counts acknowledged writes
+  std::atomic<uint64_t> writes_flushed_{0};  // of those, how many a flush has covered
+  std::atomic<uint32_t> safe_mode_delay_ms_;
+  std::atomic<uint32_t> max_read_errors_{20};
+  std::atomic<uint32_t> time_base_s_{kBitmapDefaultSleepSeconds};
+
+  // Stripes that a full file system left with parity to be put right (I13).
+  absl::flat_hash_set<uint64_t> owed_ ABSL_GUARDED_BY(state_);
+
+  absl::Mutex maintenance_mutex_;
+  absl::CondVar maintenance_poke_;
+  bool maintenance_stop_ ABSL_GUARDED_BY(maintenance_mutex_) = false;
+  bool maintenance_poked_ ABSL_GUARDED_BY(maintenance_mutex_) = false;
+  std::thread maintenance_;
+  std::atomic<uint64_t> next_clear_ns_{0};  // 0: to be set by the next maintenance
+};
+
+}  // namespace mdvol
+
+#endif  // MDVOL_CORE_ARRAY_ARRAY_IMPL_H_

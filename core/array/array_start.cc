@@ -1,0 +1,250 @@
+// ArrayImpl: from loaded members and an assembly decision to a running array.
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/array/array_impl.h"
+#include "core/base/status.h"
+#include "core/base/units.h"
+
+namespace mdvol {
+namespace {
+
+// How many stripes one bit of doubt covers: a bitmap chunk, or md's default chunk where there is no
+// bitmap.
+uint64_t StripesPerDoubt(const LoadedMember& reference, const ArrayGeometry& geometry) {
+  uint64_t chunk_bytes = kBitmapDefaultChunkBytes;
+  if (reference.report.bitmap.has_value()) {
+    chunk_bytes = reference.report.bitmap->chunksize;
+  }
+  return std::max<uint64_t>(1, chunk_bytes >> geometry.chunk_shift());
+}
+
+std::string BaseName(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+absl::StatusOr<ArrayGeometry> GeometryOf(const Superblock& super) {
+  return ArrayGeometry::Make(static_cast<Layout>(super.layout.get()), super.raid_disks,
+                             uint64_t{super.chunksize.get()} * kSectorBytes,
+                             super.size * kSectorBytes);
+}
+
+}  // namespace
+
+ArrayImpl::ArrayImpl(const ArrayGeometry& geometry, const ArrayOptions& options,
+                     uint64_t stripes_per_doubt, Clock& clock, EventLog& events)
+    : geometry_(geometry),
+      options_(options),
+      clock_(clock),
+      events_(events),
+      doubt_(geometry.stripe_count(), stripes_per_doubt),
+      engine_(geometry, [this](uint64_t stripe) { return doubt_.Contains(stripe); }),
+      read_only_(options.assembly.read_only),
+      safe_mode_delay_ms_(options.safe_mode_delay_ms) {
+  engine_.set_rmw_level(options.rmw_level);
+}
+
+absl::StatusOr<std::unique_ptr<Array>> Array::Start(std::vector<LoadedMember> members,
+                                                    const ArrayOptions& options, Clock& clock,
+                                                    EventLog& events) {
+  if (members.empty()) {
+    return UsageError("no members were given");
+  }
+  std::vector<MemberReport> reports;
+  for (const LoadedMember& member : members) {
+    reports.push_back(member.report);
+  }
+  const AssemblyDecision decision = DecideAssembly(reports, options.assembly);
+  MDVOL_RETURN_IF_ERROR(decision.status);
+  const LoadedMember& reference = members[decision.reference];
+  MDVOL_ASSIGN_OR_RETURN(const ArrayGeometry geometry, GeometryOf(reference.report.super));
+  auto array = std::make_unique<ArrayImpl>(geometry, options, StripesPerDoubt(reference, geometry),
+                                           clock, events);
+  MDVOL_RETURN_IF_ERROR(array->Adopt(std::move(members), decision));
+  return array;
+}
+
+absl::Status ArrayImpl::Adopt(std::vector<LoadedMember> members, const AssemblyDecision& decision) {
+  reference_ = members[decision.reference].report.super;
+  if (!read_only() && reference_.has_feature(kFeatureJournal)) {
+    return ErrnoStatus(EROFS, absl::StrCat(members[decision.reference].report.path,
+                                           ": the array has a write journal, which this version "
+                                           "does not replay: mount it with --read-only"));
+  }
+  {
+    absl::MutexLock lock(&state_);
+    events_count_ = reference_.events;
+    updated_us_ = MdTimeSeconds(reference_.utime) * 1000000;
+    const uint32_t entries = std::min<uint32_t>(reference_.max_dev, kMaxDevices);
+    for (uint32_t number = 0; number < entries; ++number) {
+      roles_.push_back(reference_.dev_roles[number]);
+    }
+  }
+  AdoptBitmap(members[decision.reference], decision.bitmap_usable);
+  AdoptDoubt(decision);
+  for (size_t i = 0; i < members.size(); ++i) {
+    const MemberVerdict& verdict = decision.members[i];
+    if (verdict.standing == MemberStanding::kStale ||
+        verdict.standing == MemberStanding::kForeign) {
+      events_.Add(EventLevel::kWarning, "member left out", BaseName(members[i].report.path),
+                  verdict.reason);
+      continue;  // its device is closed, and so let go
+    }
+    AdoptMember(std::move(members[i]), verdict);
+  }
+  for (const std::string& warning : decision.warnings) {
+    events_.Add(EventLevel::kWarning, "warning", "", warning);
+  }
+  BuildView();
+  dirty_.store(decision.dirty, std::memory_order_release);
+  events_.Add(
+      EventLevel::kInfo, "array started", "",
+      absl::StrCat(geometry_.raid_disks() - decision.missing, " of ", geometry_.raid_disks(),
+                   " members", read_only() ? ", read-only" : "", decision.dirty ? ", dirty" : ""));
+  return read_only() ? absl::OkStatus() : RecordStart(decision);
+}
+
+void ArrayImpl::AdoptMember(LoadedMember loaded, const MemberVerdict& verdict) {
+  auto member = std::make_unique<ArrayMember>();
+  member->index = members_.size();
+  member->path = loaded.report.path;
+  member->name = UniqueName(member->path);
+  member->device = std::move(loaded.device);
+  member->counting = dynamic_cast<CountingDevice*>(member->device.get());
+  member->minor = loaded.report.minor;
+  member->areas = loaded.areas;
+  member->bad_blocks = std::move(loaded.bad_blocks);
+  member->super = loaded.report.super;
+  member->replacement = verdict.is_replacement;
+  member->spare = verdict.standing == MemberStanding::kSpare;
+  member->corrected_errors.store(loaded.report.super.cnt_corrected_read);
+  if (verdict.standing == MemberStanding::kInSync) {
+    member->valid_bytes = geometry_.component_bytes();
+  } else if (verdict.standing == MemberStanding::kRecovering) {
+    member->valid_bytes = std::min(verdict.recovery_bytes, geometry_.component_bytes() - 1);
+  }
+  if (!member->replacement) {
+    member->slot = verdict.slot;
+  }
+  if (member->counting != nullptr) {
+    member->counting->SetRange(member->areas.data.begin, member->areas.data.end);
+  }
+  members_.push_back(std::move(member));
+}
+
+void ArrayImpl::AdoptBitmap(const LoadedMember& reference, bool usable) {
+  if (reference.bitmap_file.empty()) {
+    return;
+  }
+  intent_ = std::make_unique<WriteIntent>(reference.bitmap_file);
+  if (!usable) {
+    intent_->SetAll();
+  }
+  time_base_s_.store(std::max<uint32_t>(1, intent_->super().daemon_sleep));
+}
+
+// Which stripes have parity that cannot be trusted: all behind the resync's checkpoint, narrowed by
+// the bitmap.
+void ArrayImpl::AdoptDoubt(const AssemblyDecision& decision) {
+  const bool forced_member =
+      std::any_of(decision.members.begin(), decision.members.end(),
+                  [](const MemberVerdict& verdict) { return verdict.forced; });
+  if (forced_member && decision.missing == 0) {
+    // A member that missed writes was taken back: any stripe may disagree.
+    doubt_.Add({0, geometry_.stripe_count()});
+    return;
+  }
+  if (!decision.dirty || (decision.forced && decision.missing > 0)) {
+    return;  // forced while degraded: as mdadm, what is there is declared clean
+  }
+  const uint64_t first = decision.resync_bytes >> geometry_.chunk_shift();
+  if (first >= geometry_.stripe_count()) {
+    return;
+  }
+  if (intent_ == nullptr) {
+    doubt_.Add({first, geometry_.stripe_count() - first});
+    return;
+  }
+  const uint64_t stripes_per_bit =
+      std::max<uint64_t>(1, intent_->chunk_bytes() >> geometry_.chunk_shift());
+  for (uint64_t bit = 0; bit < intent_->bits(); ++bit) {
+    if (intent_->IsSet(bit)) {
+      const uint64_t begin = (bit * intent_->chunk_bytes()) >> geometry_.chunk_shift();
+      if (begin < geometry_.stripe_count() && begin + stripes_per_bit > first) {
+        doubt_.Add({begin, std::min(stripes_per_bit, geometry_.stripe_count() - begin)});
+      }
+    }
+  }
+}
+
+void ArrayImpl::BuildView() {
+  GateClosure closed(members_gate_);
+  view_.slots.assign(geometry_.raid_disks(), SlotView());
+  view_.writable = !read_only();
+  view_.alignment_bytes = kSectorBytes;
+  for (const auto& member : members_) {
+    if (!member->slot.has_value() || member->faulty) {
+      continue;
+    }
+    view_.slots[*member->slot] = {.device = member->device.get(),
+                                  .data_offset_bytes = member->areas.data.begin,
+                                  .valid_bytes = member->valid_bytes,
+                                  .bad_blocks = &member->bad_blocks};
+    view_.alignment_bytes =
+        std::max<uint64_t>(view_.alignment_bytes, member->device->alignment_bytes());
+  }
+}
+
+// What a read-write start has to make durable before anything else happens: force, slots that lost
+// their members, members that are an event behind, a bitmap that could not vouch for itself. A
+// clean start of a whole array writes nothing.
+absl::Status ArrayImpl::RecordStart(const AssemblyDecision& decision) {
+  bool behind = false;
+  bool lost_roles = false;
+  {
+    absl::MutexLock lock(&state_);
+    absl::flat_hash_set<uint32_t> present;
+    for (const auto& member : members_) {
+      behind |= member->super.events != events_count_;
+      present.insert(member->super.dev_number);
+    }
+    for (uint32_t number = 0; number < roles_.size(); ++number) {
+      if (roles_[number] < kRoleMax && !present.contains(number)) {
+        roles_[number] = kRoleFaulty;
+        lost_roles = true;
+      }
+    }
+  }
+  if (!decision.forced && !decision.dirty && !behind && !lost_roles) {
+    return absl::OkStatus();
+  }
+  absl::MutexLock transition(&transition_);
+  GateClosure closed(writes_gate_);
+  if (intent_ != nullptr && (!decision.bitmap_usable || decision.forced)) {
+    absl::flat_hash_set<size_t>
+        failed;  // WriteGeneration meets the same members again and fails them
+    StoreOnLive(decision.bitmap_usable ? std::vector<BitmapPage>() : intent_->SetAll(),
+                /*flush=*/true, &failed);
+  }
+  dirty_.store(true, std::memory_order_release);
+  last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
+  return WriteGeneration();
+}
+
+// The file's base name, with a number behind it when another member has it already.
+std::string ArrayImpl::UniqueName(const std::string& path) const {
+  const std::string base = BaseName(path);
+  std::string name = base;
+  for (int number = 2; std::any_of(members_.begin(), members_.end(),
+                                   [&](const auto& m) { return m->name == name; });
+       ++number) {
+    name = absl::StrCat(base, "-", number);
+  }
+  return name;
+}
+
+}  // namespace mdvol

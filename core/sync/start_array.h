@@ -1,0 +1,35 @@
+// Starting an array so that it can be used: assembly, and then the resync that an unclean stop made
+// due, before anyone reads or writes. Runs in the caller's thread.
+
+#ifndef MDVOL_CORE_SYNC_START_ARRAY_H_
+#define MDVOL_CORE_SYNC_START_ARRAY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/array/array.h"
+
+namespace mdvol {
+
+struct ResyncProgress {
+  uint64_t done_stripes = 0;  // the end of what has been looked at
+  uint64_t total_stripes = 0;
+};
+
+// Recomputes the parity of every stripe that is in doubt (with a bitmap those whose bit is set,
+// without one all). What cannot be told, because data is missing or unreadable there, stays in
+// doubt; *skipped_stripes counts it. `progress` (may be empty) is called now and then.
+absl::Status ResyncDoubtful(Array& array, uint64_t* skipped_stripes,
+                            const std::function<void(const ResyncProgress&)>& progress = {});
+
+// Array::Start and, unless read-only, ResyncDoubtful. `events` receives what was done.
+absl::StatusOr<std::unique_ptr<Array>> StartArray(std::vector<LoadedMember> members,
+                                                  const ArrayOptions& options, Clock& clock,
+                                                  EventLog& events);
+
+}  // namespace mdvol
+
+#endif  // MDVOL_CORE_SYNC_START_ARRAY_H_
