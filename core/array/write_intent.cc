@@ -29,7 +29,7 @@ WriteIntent::WriteIntent(std::vector<uint8_t> file) : file_(std::move(file)) {
   bits_ = BitmapBits(super.sync_size * kSectorBytes, chunk_bytes_);
   MDVOL_CHECK(kBitmapSuperBytes + CeilDiv(bits_, 8) <= file_.size());
   for (uint64_t bit = 0; bit < bits_; ++bit) {
-    set_count_ += Get(bit) ? 1 : 0;
+    set_count_ += Get(bit) ? 1u : 0u;
   }
 }
 
@@ -46,7 +46,7 @@ void WriteIntent::Set(uint64_t bit, bool value) {
     return;
   }
   file_[kBitmapSuperBytes + bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));
-  set_count_ += value ? 1 : ~uint64_t{0};
+  set_count_ += value ? uint64_t{1} : ~uint64_t{0};
 }
 
 bool WriteIntent::AllSet(Range range) const {

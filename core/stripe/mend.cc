@@ -19,7 +19,8 @@ using Blocks = absl::InlinedVector<std::byte*, 16>;
 // until a plan can be read or none is left.
 bool ReadForDecode(StripeFacts& facts, ColumnRange columns, DecodeSet* decode, Blocks* blocks) {
   for (;;) {
-    *decode = DecodeSet();
+    decode->read_slots.clear();
+    decode->lost_slots.clear();
     if (!PlanDecode(facts, columns, decode)) {
       return false;
     }
