@@ -1,0 +1,72 @@
+// See mdstat.h.
+
+#include "fuse/render/mdstat.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "core/base/units.h"
+#include "core/metadata/superblock.h"
+#include "fuse/render/words.h"
+
+namespace mdvol {
+namespace {
+
+constexpr char kIndent[] = "      ";
+
+// " d5.img[5] d4.img[4](F) …": the kernel lists the newest first.
+std::string MemberList(const ArraySnapshot& array) {
+  std::vector<const MemberSnapshot*> members = MembersByIndex(array);
+  std::reverse(members.begin(), members.end());
+  std::string list;
+  for (const MemberSnapshot* member : members) {
+    absl::StrAppendFormat(&list, " %s[%u]", member->name, member->dev_number);
+    list += member->write_mostly ? "(W)" : "";
+    if (member->faulty) {
+      list += "(F)";
+    } else if (!member->slot.has_value()) {
+      list += "(S)";
+    }
+  }
+  return list;
+}
+
+// "[6/5] [UU_UUU]": slots, those in sync, and which.
+std::string SlotMap(const ArraySnapshot& array) {
+  std::string map;
+  for (uint32_t slot = 0; slot < array.raid_disks; ++slot) {
+    const MemberSnapshot* const member = MemberInSlot(array, slot);
+    map += member != nullptr && member->in_sync ? 'U' : '_';
+  }
+  return absl::StrFormat("[%u/%u] [%s]", array.raid_disks, array.raid_disks - array.degraded, map);
+}
+
+std::string BitmapLine(const BitmapSnapshot& bitmap) {
+  const bool in_kib = bitmap.chunk_bytes >= kKiB;
+  return absl::StrFormat("bitmap: %u/%u pages [%uKB], %u%s chunk\n", bitmap.pages_set, bitmap.pages,
+                         bitmap.pages_set * 4,
+                         in_kib ? bitmap.chunk_bytes / kKiB : bitmap.chunk_bytes,
+                         in_kib ? "KB" : "B");
+}
+
+}  // namespace
+
+std::string RenderMdstat(const ArraySnapshot& array) {
+  std::string text = "Personalities : [raid6] [raid5] [raid4] \n";
+  text += DeviceNameOf(array.name) + " : active " + (array.read_only ? "(read-only) " : "") +
+          "raid6" + MemberList(array) + '\n';
+  absl::StrAppendFormat(&text, "%s%u blocks super %s level 6, %uk chunk, algorithm %d %s\n",
+                        kIndent, array.array_bytes / kKiB, MetadataVersion(array),
+                        array.chunk_bytes / kKiB, static_cast<int>(array.layout), SlotMap(array));
+  text += kIndent;
+  if (array.resync_bytes != kResyncDone) {
+    text += std::string("\tresync=PENDING\n") + kIndent;
+  }
+  if (array.bitmap.has_value()) {
+    text += BitmapLine(*array.bitmap);
+  }
+  return text + "\nunused devices: <none>\n";
+}
+
+}  // namespace mdvol
