@@ -1,6 +1,6 @@
 #!/bin/bash
 # as_user.sh COMMAND ARGUMENT...: runs a test script as the ordinary user mdvol-test when root starts it, else as who
-# started it. The executables are copied to where that user can read them: build folders may lie below /root.
+# started it. Sources and executables are copied to where that user can read them: they may lie below /root.
 set -euo pipefail
 user=${MDVOL_TEST_USER:-mdvol-test}
 if [ "$(id -u)" != 0 ]; then
@@ -13,11 +13,10 @@ fi
 copy=$(mktemp -d /tmp/mdvol-as-user.XXXXXX)
 trap 'rm -rf "$copy"' EXIT
 chmod 755 "$copy"
-mkdir -p "$copy/source/examples" "$copy/tools"
+mkdir "$copy/source" "$copy/tools"
 cp "$MDVOL_BIN" "$copy/mdvol"
-cp "${MDVOL_TOOLS:-/nonexistent}"/* "$copy/tools/" 2>/dev/null || true
-cp -r "$MDVOL_SOURCE/tests" "$copy/source/"
-cp -r "$MDVOL_SOURCE/examples" "$copy/source/" 2>/dev/null || true
+cp "$MDVOL_TOOLS"/* "$copy/tools/"
+tar -C "$MDVOL_SOURCE" --exclude=./build --exclude=./.git -c . | tar -C "$copy/source" -x
 chmod -R a+rX "$copy"
 arguments=()
 for argument in "$@"; do arguments+=("${argument//"$MDVOL_SOURCE"/"$copy/source"}"); done
