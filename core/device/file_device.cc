@@ -99,17 +99,6 @@ uint32_t DirectAlignmentOf(int fd) {
       {facts.stx_dio_offset_align, facts.stx_dio_mem_align, static_cast<uint32_t>(kSectorBytes)});
 }
 
-absl::StatusOr<std::unique_ptr<MemberDevice>> MakeImageDevice(UniqueFd fd, const std::string& path,
-                                                              const FileDeviceOptions& options) {
-  struct stat facts = {};
-  if (::fstat(fd.get(), &facts) != 0) {
-    return SystemError(errno, absl::StrCat(path, ": its size cannot be read"));
-  }
-  const DeviceLimits limits = {static_cast<uint64_t>(facts.st_size),
-                               options.direct ? DirectAlignmentOf(fd.get()) : 1, options.read_only};
-  return std::make_unique<FileIoDevice>(std::move(fd), path, limits, 1);
-}
-
 absl::StatusOr<std::unique_ptr<MemberDevice>> MakeBlockDevice(UniqueFd fd, const std::string& path,
                                                               const FileDeviceOptions& options) {
   uint64_t size_bytes = 0;
@@ -123,11 +112,13 @@ absl::StatusOr<std::unique_ptr<MemberDevice>> MakeBlockDevice(UniqueFd fd, const
   return std::make_unique<FileIoDevice>(std::move(fd), path, limits, alignment_bytes);
 }
 
-absl::Status Hold(int fd, const struct stat& facts, const std::string& path, bool read_only) {
-  if (S_ISREG(facts.st_mode)) {
-    MDVOL_RETURN_IF_ERROR(LockImage(fd, path, read_only));
+// 0 or an errno.
+int SetLength(int fd, uint64_t size_bytes) {
+  if (size_bytes > static_cast<uint64_t>(std::numeric_limits<off_t>::max())) {
+    return EFBIG;
   }
-  return RefuseIfBehindLoopDevice(IdentityOf(facts), path);
+  return RetryOnEintr([&] { return ::ftruncate(fd, static_cast<off_t>(size_bytes)); }) == 0 ? 0
+                                                                                            : errno;
 }
 
 }  // namespace
@@ -144,19 +135,24 @@ absl::StatusOr<std::unique_ptr<MemberDevice>> OpenFileDevice(const std::string& 
   if (!fd.valid()) {
     return OpenError(errno, path, options);
   }
-  if (options.lock) {
-    struct stat opened = {};
-    if (::fstat(fd.get(), &opened) != 0) {
-      return OpenError(errno, path, options);
-    }
-    if (IdentityOf(opened) != IdentityOf(facts)) {
-      return ErrnoStatus(EBUSY,
-                         absl::StrCat(path, ": replaced while it was being opened: try again"));
-    }
-    MDVOL_RETURN_IF_ERROR(Hold(fd.get(), opened, path, options.read_only));
+  if (options.lock && S_ISREG(facts.st_mode)) {
+    MDVOL_RETURN_IF_ERROR(LockImage(fd.get(), path, options.read_only));
   }
-  return S_ISBLK(facts.st_mode) ? MakeBlockDevice(std::move(fd), path, options)
-                                : MakeImageDevice(std::move(fd), path, options);
+  // From here on what counts is what was opened, as it is now that nobody else changes it.
+  const FileIdentity identity = IdentityOf(facts);
+  if (::fstat(fd.get(), &facts) != 0) {
+    return OpenError(errno, path, options);
+  }
+  MDVOL_RETURN_IF_ERROR(CheckNotReplaced(identity, IdentityOf(facts), path));
+  if (options.lock) {
+    MDVOL_RETURN_IF_ERROR(RefuseIfBehindLoopDevice(identity, path));
+  }
+  if (identity.is_block_device) {
+    return MakeBlockDevice(std::move(fd), path, options);
+  }
+  const DeviceLimits limits = {static_cast<uint64_t>(facts.st_size),
+                               options.direct ? DirectAlignmentOf(fd.get()) : 1, options.read_only};
+  return std::make_unique<FileIoDevice>(std::move(fd), path, limits, 1);
 }
 
 absl::StatusOr<std::unique_ptr<MemberDevice>> CreateImage(const std::string& path,
@@ -171,20 +167,11 @@ absl::StatusOr<std::unique_ptr<MemberDevice>> CreateImage(const std::string& pat
   }
   absl::Cleanup remove = [&path] { ::unlink(path.c_str()); };
   MDVOL_RETURN_IF_ERROR(LockImage(fd.get(), path, /*is_shared=*/false));
-  constexpr auto kMaxFileBytes = static_cast<uint64_t>(std::numeric_limits<off_t>::max());
-  const int error =
-      size_bytes > kMaxFileBytes ? EFBIG
-      : RetryOnEintr([&] { return ::ftruncate(fd.get(), static_cast<off_t>(size_bytes)); }) == 0
-          ? 0
-          : errno;
-  if (error != 0) {
+  if (const int error = SetLength(fd.get(), size_bytes); error != 0) {
     return SystemError(error, absl::StrCat(path, ": cannot be made ", size_bytes, " bytes long"));
   }
-  auto device = MakeImageDevice(std::move(fd), path, {});
-  if (device.ok()) {
-    std::move(remove).Cancel();
-  }
-  return device;
+  std::move(remove).Cancel();
+  return std::make_unique<FileIoDevice>(std::move(fd), path, DeviceLimits{size_bytes}, 1);
 }
 
 absl::Status AllocateRange(const std::string& path, uint64_t offset_bytes, uint64_t length_bytes) {

@@ -1,10 +1,11 @@
 // FileDevice: a member kept in an image file or a block device, opened so that nobody else can hold
 // it (I8).
 //
-// Images are flock'ed (exclusive for writing, shared for read-only) and refused while they back a
-// loop device (found by device and inode number in /sys/block/loop*/loop/backing_file and, for
-// deleted or renamed paths, by what can be read there without root); block devices are opened
-// O_EXCL. I/O is preadv2/pwritev2 inline in the caller's thread (the sync back end). Thread-safe.
+// Images are flock'ed (exclusive for writing, shared for read-only), block devices opened O_EXCL,
+// and both are refused while a loop device serves their bytes to somebody else: the loop device's
+// own word where it may be asked, else the path that sysfs shows for its backing file. I/O is pread
+// and pwrite (preadv and pwritev for several buffers) in the caller's thread, the sync back end.
+// Thread-safe.
 
 #ifndef MDVOL_CORE_DEVICE_FILE_DEVICE_H_
 #define MDVOL_CORE_DEVICE_FILE_DEVICE_H_

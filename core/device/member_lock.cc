@@ -89,6 +89,14 @@ absl::Status LockImage(int fd, const std::string& path, bool is_shared) {
   return SystemError(errno, absl::StrCat(path, ": cannot be locked"));
 }
 
+absl::Status CheckNotReplaced(const FileIdentity& before, const FileIdentity& opened,
+                              const std::string& path) {
+  if (before == opened) {
+    return absl::OkStatus();
+  }
+  return ErrnoStatus(EBUSY, absl::StrCat(path, ": replaced while it was being opened: try again"));
+}
+
 std::string FindLoopDeviceOver(const FileIdentity& file, const LoopRoots& roots) {
   const std::unique_ptr<DIR, DirectoryCloser> directory(::opendir(roots.sys_block.c_str()));
   if (directory == nullptr) {

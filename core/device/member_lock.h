@@ -15,6 +15,11 @@ namespace mdvol {
 // descriptor. EBUSY when it is held in a way that excludes ours, by another process or by this one.
 absl::Status LockImage(int fd, const std::string& path, bool is_shared);
 
+// EBUSY when a path, looked at before and after it was opened, led to two different files: what was
+// decided from the first look may be wrong for the second.
+absl::Status CheckNotReplaced(const FileIdentity& before, const FileIdentity& opened,
+                              const std::string& path);
+
 // Where the kernel shows its loop devices. Tests have their own.
 struct LoopRoots {
   std::string sys_block = "/sys/block";

@@ -24,8 +24,9 @@ namespace mdvol::testing {
 struct FailingSyscall {
   long number;
   int error_number;
-  // Only calls whose second argument has these low 32 bits fail (an ioctl's request); 0: all.
-  uint32_t second_argument = 0;
+  // Only calls whose argument number `argument`, from 0, has these low 32 bits fail; -1: all.
+  int argument = -1;
+  uint32_t value = 0;
 };
 
 inline std::vector<sock_filter> FilterFor(const FailingSyscall& failing) {
@@ -40,12 +41,13 @@ inline std::vector<sock_filter> FilterFor(const FailingSyscall& failing) {
   };
   const auto number = static_cast<uint32_t>(failing.number);
   std::vector<sock_filter> filter = {load(offsetof(seccomp_data, nr))};
-  if (failing.second_argument == 0) {
+  if (failing.argument < 0) {
     filter.push_back(skip_unless_equal(number, 1));
   } else {
     filter.push_back(skip_unless_equal(number, 3));
-    filter.push_back(load(offsetof(seccomp_data, args) + sizeof(uint64_t)));
-    filter.push_back(skip_unless_equal(failing.second_argument, 1));
+    filter.push_back(load(offsetof(seccomp_data, args) +
+                          static_cast<size_t>(failing.argument) * sizeof(uint64_t)));
+    filter.push_back(skip_unless_equal(failing.value, 1));
   }
   filter.push_back(answer(SECCOMP_RET_ERRNO | static_cast<uint32_t>(failing.error_number)));
   filter.push_back(answer(SECCOMP_RET_ALLOW));
