@@ -1,0 +1,74 @@
+// See members.h.
+
+#include "fuse/members.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/device/counting_device.h"
+#include "core/device/file_device.h"
+
+namespace mdvol {
+
+absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
+  FileDeviceOptions options;
+  options.read_only = config.array.read_only.value_or(false);
+  options.direct = config.io.direct.value_or(false);
+  OpenedMembers opened;
+  for (const std::string& path : config.array.members) {
+    if (path == "missing") {
+      continue;
+    }
+    MDVOL_ASSIGN_OR_RETURN(auto file, OpenFileDevice(path, options));
+    // The seed makes a probability repeatable from mount to mount, and differ from member to
+    // member.
+    const uint64_t seed = opened.members.size();
+    std::unique_ptr<FaultDevice> fault = NewFaultDevice(std::move(file), seed, clock);
+    opened.faults_by_path[path] = fault.get();
+    MDVOL_ASSIGN_OR_RETURN(LoadedMember member,
+                           LoadMember(NewCountingDevice(std::move(fault), clock)));
+    opened.members.push_back(std::move(member));
+  }
+  return opened;
+}
+
+std::map<std::string, FaultDevice*, std::less<>> FaultsByName(
+    const std::map<std::string, FaultDevice*>& faults_by_path, const ArraySnapshot& array) {
+  std::map<std::string, FaultDevice*, std::less<>> faults;
+  for (const MemberSnapshot& member : array.members) {
+    const auto found = faults_by_path.find(member.path);
+    if (found != faults_by_path.end()) {
+      faults[member.name] = found->second;
+    }
+  }
+  return faults;
+}
+
+const MemberSnapshot* FindMember(const ArraySnapshot& array, const std::string& text) {
+  const absl::StatusOr<uint64_t> slot = ParseUnsigned(text);
+  const auto found =
+      std::find_if(array.members.begin(), array.members.end(), [&](const MemberSnapshot& member) {
+        return slot.ok() ? member.slot == *slot : member.name == text || member.path == text;
+      });
+  return found == array.members.end() ? nullptr : &*found;
+}
+
+absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& array,
+                                 const std::map<std::string, FaultDevice*>& faults_by_path) {
+  for (const FaultConfig& fault : config.faults) {
+    const MemberSnapshot* const member = FindMember(array, fault.member);
+    const auto device =
+        member == nullptr ? faults_by_path.end() : faults_by_path.find(member->path);
+    if (device == faults_by_path.end()) {
+      return UsageError("[[fault]] member = " + fault.member +
+                        ": no such member: give a slot number, a path or a file name");
+    }
+    device->second->AddRule(fault.rule);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace mdvol

@@ -1,0 +1,42 @@
+// Opening the members of an array for a mount: each is a file or block device under a fault device
+// and a counting device.
+
+#ifndef MDVOL_FUSE_MEMBERS_H_
+#define MDVOL_FUSE_MEMBERS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/array/member_loader.h"
+#include "core/array/snapshot.h"
+#include "core/base/clock.h"
+#include "core/config/config.h"
+#include "core/device/fault_device.h"
+
+namespace mdvol {
+
+struct OpenedMembers {
+  std::vector<LoadedMember> members;
+  std::map<std::string, FaultDevice*> faults_by_path;  // owned by the members' devices
+};
+
+// Opens and loads all of them or none. Errors name the path.
+absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock);
+
+// The faults by the names that the running array gave its members.
+std::map<std::string, FaultDevice*, std::less<>> FaultsByName(
+    const std::map<std::string, FaultDevice*>& faults_by_path, const ArraySnapshot& array);
+
+// The member that `text` means: a slot number, its name, or its path. Null when there is none.
+const MemberSnapshot* FindMember(const ArraySnapshot& array, const std::string& text);
+
+// Sets the faults of the configuration. A usage error names a member that does not exist.
+absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& array,
+                                 const std::map<std::string, FaultDevice*>& faults_by_path);
+
+}  // namespace mdvol
+
+#endif  // MDVOL_FUSE_MEMBERS_H_
