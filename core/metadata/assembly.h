@@ -44,35 +44,46 @@ enum class MemberStanding : uint8_t {
 struct MemberVerdict {
   MemberStanding standing = MemberStanding::kStale;
   std::optional<uint32_t> slot;  // for kInSync and kRecovering
-  bool is_replacement =
-      false;  // kFeatureReplacement: shares its slot with the member it will replace
+  // kFeatureReplacement, and the member that it will replace is in `slots`. A replacement that is
+  // all its slot has got stands in `slots` like any other member.
+  bool is_replacement = false;
   uint64_t recovery_bytes = 0;  // for kRecovering: valid bytes of its data area
   bool forced = false;          // --force made it in-sync although it is behind
-  std::string reason;           // one line
+  std::string reason;           // one line, path first
 };
 
 struct AssemblyDecision {
-  absl::Status
-      status;  // OK: run. Otherwise the one-line reason with the remedy (--run, --force, …) in it
+  // OK: run. Otherwise the one-line reason with the remedy (--run, --force, …) in it; what follows
+  // then says how far the members would have got.
+  absl::Status status;
   std::vector<MemberVerdict> members;  // parallel to the reports
-  size_t reference =
-      0;  // index of the freshest in-sync member: its superblock speaks for the array
-  std::vector<std::optional<size_t>>
-      slots;             // report index of the in-sync or recovering member of each slot
+  // Index of the freshest in-sync member: its superblock speaks for the array.
+  size_t reference = 0;
+  // Index of the member whose table of roles is believed, and its events: the reference, unless one
+  // that is being rebuilt (or the journal) is an event ahead of all that are in sync. What is
+  // written next must have more events than these.
+  size_t freshest = 0;
+  uint64_t events = 0;
+  // Report index of the in-sync or recovering member of each slot. Empty when the array is such
+  // that it has no slots to speak of.
+  std::vector<std::optional<size_t>> slots;
   uint32_t missing = 0;  // slots without an in-sync member
-  bool dirty = false;    // parity may be out of date: resync from resync_bytes, narrowed by the
-                         // bitmap if it is fresh
+  // Parity may be out of date: resync from resync_bytes, narrowed by the bitmap if it is usable.
+  bool dirty = false;
   uint64_t resync_bytes = 0;
-  bool bitmap_usable = false;  // the bitmap's events vouch for it; otherwise all bits count as set
-  bool forced = false;  // force was needed: record it (events, clean mark) when running read-write
+  // The reference's bitmap knows of every write; otherwise all bits count as set.
+  bool bitmap_usable = false;
+  // Force was needed: record it (events, clean mark) when running read-write.
+  bool forced = false;
   std::vector<std::string> warnings;
 };
 
-// `reports` must not be empty. Refuses, each with a reason of one line: members of different arrays
-// (names both uuids and paths), the same member twice, parameters that disagree, unsupported levels
-// or features (reshape in progress, journal that is absent, clustered, PPL), two present members
-// that claim one slot, too few members (names the missing slots), fewer than were active last time
-// without run, dirty and degraded without force.
+// Refuses, each with a reason of one line: members of different arrays (names both uuids and
+// paths), the same member twice, parameters that disagree, unsupported levels or features (reshape
+// in progress, journal that is absent, clustered, PPL), two present members that claim one slot,
+// members that each say the other has failed, too few members (names the missing slots), fewer than
+// were active last time without run (or force), dirty and degraded without force.
+// The order of the reports changes nothing but the indices.
 AssemblyDecision DecideAssembly(const std::vector<MemberReport>& reports,
                                 const AssemblyOptions& options);
 
