@@ -33,6 +33,12 @@ sigset_t StopSignals() {
   return signals;
 }
 
+// What shows as the source of the mount; the kernel refuses an empty one, an array may have no
+// name.
+std::string SourceName(const std::string& array_name) {
+  return array_name.empty() ? "mdvol" : array_name;
+}
+
 // In a list of mount options a comma or a backslash in a value is escaped.
 std::string EscapeOption(const std::string& value) {
   std::string escaped;
@@ -93,7 +99,8 @@ absl::Status Session::Create() {
     return SystemError(errno, "eventfd");
   }
   std::vector<std::string> words{
-      "mdvol", "-o", "default_permissions,subtype=mdvol,fsname=" + EscapeOption(options_.name)};
+      "mdvol", "-o",
+      "default_permissions,subtype=mdvol,fsname=" + EscapeOption(SourceName(options_.name))};
   for (const std::string& option : options_.options) {
     words.emplace_back("-o");
     words.push_back(option);
