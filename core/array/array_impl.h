@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "core/array/array.h"
@@ -103,6 +104,7 @@ class ArrayImpl final : public Array {
   template <typename Work>
   absl::Status RunWrite(uint64_t offset_bytes, uint64_t length_bytes, Work work);
   absl::Status Settle(const EngineResult& result, std::string_view what);
+  void NoteOwed(const EngineResult& result);
   void NoteMended(const EngineResult& result);
   WriteIntent::Range IntentRange(uint64_t offset_bytes, uint64_t length_bytes) const;
   // Flushes every member in use; what failed is in *errors. The caller is inside members_gate_.
@@ -135,6 +137,7 @@ class ArrayImpl final : public Array {
   // array_maintenance.cc
   void MaintenanceLoop();
   void PokeMaintenance();
+  bool OwesParity() const;
   void RetryOwedParity();
   void ClearIdleBits();
 
@@ -174,8 +177,10 @@ class ArrayImpl final : public Array {
   std::atomic<uint32_t> max_read_errors_{20};
   std::atomic<uint32_t> time_base_s_{kBitmapDefaultSleepSeconds};
 
-  // Stripes that a full file system left with parity to be put right (I13).
-  absl::flat_hash_set<uint64_t> owed_ ABSL_GUARDED_BY(state_);
+  // Stripes that a full file system left with parity to be put right (I13), each with the number
+  // of the debt: a stripe may come to owe again while it is being put right.
+  absl::flat_hash_map<uint64_t, uint64_t> owed_ ABSL_GUARDED_BY(state_);
+  uint64_t owed_sequence_ ABSL_GUARDED_BY(state_) = 0;
 
   absl::Mutex maintenance_mutex_;
   absl::CondVar maintenance_poke_;

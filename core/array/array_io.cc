@@ -80,8 +80,9 @@ absl::Status ArrayImpl::RunWrite(uint64_t offset_bytes, uint64_t length_bytes, W
           result = work(view_);
           last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
           writes_done_.fetch_add(1, std::memory_order_release);
+          NoteOwed(result);  // before the bits may grow old
           if (intent_ != nullptr) {
-            intent_->End(IntentRange(offset_bytes, length_bytes), result.error != 0);
+            intent_->End(IntentRange(offset_bytes, length_bytes));
           }
         }
       }
@@ -103,10 +104,6 @@ absl::Status ArrayImpl::Settle(const EngineResult& result, std::string_view what
   if (!result.mended_slots.empty()) {
     NoteMended(result);
   }
-  if (!result.owed_stripes.empty()) {
-    absl::MutexLock lock(&state_);
-    owed_.insert(result.owed_stripes.begin(), result.owed_stripes.end());
-  }
   if (!result.member_errors.empty()) {
     MDVOL_RETURN_IF_ERROR(FailMembers(result.member_errors));
   }
@@ -118,6 +115,15 @@ absl::Status ArrayImpl::Settle(const EngineResult& result, std::string_view what
         EIO, absl::StrCat(std::string(what), " failed: more than two members are lost there"));
   }
   return SystemError(result.error, absl::StrCat(std::string(what), " failed"));
+}
+
+void ArrayImpl::NoteOwed(const EngineResult& result) {
+  if (!result.owed_stripes.empty()) {
+    absl::MutexLock lock(&state_);
+    for (const uint64_t stripe : result.owed_stripes) {
+      owed_[stripe] = ++owed_sequence_;
+    }
+  }
 }
 
 void ArrayImpl::NoteMended(const EngineResult& result) {
@@ -189,6 +195,7 @@ absl::Status ArrayImpl::RecomputeParity(StripeRange stripes, uint64_t* skipped_s
     GateShare members(members_gate_);
     result = engine_.RecomputeParity(view_, stripes.first, stripes.count);
     writes_done_.fetch_add(1, std::memory_order_release);
+    NoteOwed(result);
   }
   *skipped_stripes = result.skipped_stripes;
   return Settle(result, "resync");

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -60,7 +62,7 @@ void ArrayImpl::ClearIdleBits() {
   MemberErrors errors;
   {
     GateShare writes(writes_gate_);
-    if (InSyncSlots() < geometry_.raid_disks() || !doubt_.empty()) {
+    if (InSyncSlots() < geometry_.raid_disks() || !doubt_.empty() || OwesParity()) {
       return;  // degraded: the bits tell a returning member what it missed
     }
     GateShare members(members_gate_);
@@ -80,24 +82,29 @@ void ArrayImpl::ClearIdleBits() {
   }
 }
 
+bool ArrayImpl::OwesParity() const {
+  absl::MutexLock lock(&state_);
+  return !owed_.empty();
+}
+
 // Recomputes the parity that a full file system kept from being written; what still cannot be stays
 // owed.
 void ArrayImpl::RetryOwedParity() {
-  std::vector<uint64_t> owed;
+  std::vector<std::pair<uint64_t, uint64_t>> owed;
   {
     absl::MutexLock lock(&state_);
     owed.assign(owed_.begin(), owed_.end());
   }
-  for (const uint64_t stripe : owed) {
+  for (const auto& [stripe, sequence] : owed) {
     uint64_t skipped = 0;
-    if (RecomputeParity({stripe, 1}, &skipped).ok() && skipped == 0) {
-      absl::MutexLock lock(&state_);
-      owed_.erase(stripe);
+    if (!RecomputeParity({stripe, 1}, &skipped).ok() || skipped != 0) {
+      continue;
     }
-  }
-  absl::MutexLock lock(&state_);
-  if (!owed.empty() && owed_.empty() && intent_ != nullptr) {
-    intent_->Release();
+    absl::MutexLock lock(&state_);
+    const auto found = owed_.find(stripe);
+    if (found != owed_.end() && found->second == sequence) {  // else it is owed again
+      owed_.erase(found);
+    }
   }
 }
 

@@ -137,21 +137,13 @@ bool WriteIntent::Start(Range range, const Store& store) {
   return true;
 }
 
-void WriteIntent::End(Range range, bool keep) {
+void WriteIntent::End(Range range) {
   absl::MutexLock lock(&mutex_);
   for (uint64_t bit = range.first; bit <= range.last; ++bit) {
     Use& use = uses_.at(bit);
     MDVOL_CHECK(use.in_flight > 0);
     --use.in_flight;
-    use.keep |= keep;
     use.last_step = step_;
-  }
-}
-
-void WriteIntent::Release() {
-  absl::MutexLock lock(&mutex_);
-  for (auto& [bit, use] : uses_) {
-    use.keep = false;
   }
 }
 
@@ -166,7 +158,7 @@ std::vector<uint64_t> WriteIntent::IdleBits() const {
     }
     const auto use = uses_.find(bit);
     if (use == uses_.end() ||
-        (use->second.in_flight == 0 && !use->second.keep && use->second.last_step + 2 <= step_)) {
+        (use->second.in_flight == 0 && use->second.last_step + 2 <= step_)) {
       idle.push_back(bit);
     }
   }
@@ -206,11 +198,12 @@ void WriteIntent::ClearIdle(const std::function<bool()>& flush_members, const St
 
 std::vector<BitmapPage> WriteIntent::ClearAll() {
   absl::MutexLock lock(&mutex_);
+  for (const auto& [bit, use] : uses_) {
+    MDVOL_CHECK(use.in_flight == 0);
+  }
+  uses_.clear();
   for (uint64_t bit = 0; bit < bits_; ++bit) {
-    const auto use = uses_.find(bit);
-    if (use == uses_.end() || !use->second.keep) {
-      Set(bit, false);
-    }
+    Set(bit, false);
   }
   return AllPages();
 }

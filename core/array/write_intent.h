@@ -51,18 +51,17 @@ class WriteIntent {
   // Returns true once the bits are durable and counted as in use; false when a store failed:
   // nothing is counted then.
   bool Start(Range range, const Store& store) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends what Start began. `keep`: the write left something undone; the bits stay set until
-  // Release.
-  void End(Range range, bool keep) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends all keeping.
-  void Release() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends what Start began.
+  void End(Range range) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The daemon's step, once per time base. Ages the bits; those idle for two steps or more are due.
   // When there are any: flush_members must make all data durable (false: try again next time), then
-  // they are cleared and stored without flush.
+  // they are cleared and stored without flush. Not to be called while a write that has ended left
+  // something undone: nothing here remembers it.
   void ClearIdle(const std::function<bool()>& flush_members, const Store& store)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Clears all bits but the kept ones, in memory; for a clean stop. Returns the pages to store.
+  // Clears all bits in memory, while no write is in flight; for a clean stop. Returns the pages to
+  // store.
   std::vector<BitmapPage> ClearAll() ABSL_LOCKS_EXCLUDED(mutex_);
   // Sets every bit in memory and returns all pages: a bitmap that cannot vouch for its bits.
   std::vector<BitmapPage> SetAll() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -80,7 +79,6 @@ class WriteIntent {
  private:
   struct Use {
     uint32_t in_flight = 0;
-    bool keep = false;
     uint64_t last_step = 0;
   };
 
