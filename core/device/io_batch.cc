@@ -69,7 +69,6 @@ bool IoBatch::Run() {
 }
 
 void IoBatch::RunAlone(Extent& extent) {
-  extent.error = 0;
   if (extent.length_bytes == 0 && extent.kind != IoKind::kFlush) {
     return;
   }

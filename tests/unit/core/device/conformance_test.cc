@@ -233,7 +233,8 @@ TEST_P(DeviceConformanceTest, RefusesToLeaveTheDevice) {
   const uint64_t last = kSizeBytes - 4096;
   constexpr uint64_t kFar = (uint64_t{1} << 63) + 4096;
   constexpr uint64_t kWraps = std::numeric_limits<uint64_t>::max() - 4095;
-  for (const uint64_t offset_bytes : {last, kSizeBytes, kSizeBytes + 4096, kFar, kWraps}) {
+  for (const uint64_t offset_bytes :
+       {last, kSizeBytes, kSizeBytes + unit(), kSizeBytes + 4096, kFar, kWraps}) {
     EXPECT_EQ(Read(*device_, offset_bytes, data.span()), EIO) << offset_bytes;
     EXPECT_EQ(Write(*device_, offset_bytes, data.span()), EIO) << offset_bytes;
     EXPECT_EQ(Zero(*device_, offset_bytes, 8192), EIO) << offset_bytes;

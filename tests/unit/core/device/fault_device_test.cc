@@ -139,13 +139,19 @@ TEST_F(FaultDeviceTest, ADelayedErrorIsAnErrorLater) {
 
 TEST_F(FaultDeviceTest, StackedDelaysTakeTheLongest) {
   auto outer = NewFaultDevice(std::move(device_), 1, clock_);
-  outer->AddRule({.kind = FaultKind::kDelay, .delay_ns = 9000});
-  outer->AddRule({.kind = FaultKind::kTorn});  // the inner device sees another request
+  FaultDevice* const inner = outer.get();
   auto outermost = NewFaultDevice(std::move(outer), 1, clock_);
-  outermost->AddRule({.kind = FaultKind::kDelay, .delay_ns = 4000});
-  const uint64_t start_ns = clock_.NowNs();
-  EXPECT_EQ(Write(*outermost, 0, new_), 0);
-  EXPECT_EQ(clock_.NowNs(), start_ns + 9000);
+  for (const auto& [inner_ns, outermost_ns] : {std::pair(9000, 4000), std::pair(4000, 9000)}) {
+    inner->ClearRules();
+    outermost->ClearRules();
+    inner->AddRule({.kind = FaultKind::kDelay, .delay_ns = static_cast<uint64_t>(inner_ns)});
+    inner->AddRule({.kind = FaultKind::kTorn});  // what is below sees another request
+    outermost->AddRule(
+        {.kind = FaultKind::kDelay, .delay_ns = static_cast<uint64_t>(outermost_ns)});
+    const uint64_t start_ns = clock_.NowNs();
+    EXPECT_EQ(Write(*outermost, 0, new_), 0);
+    EXPECT_EQ(clock_.NowNs(), start_ns + 9000);
+  }
 }
 
 TEST_F(FaultDeviceTest, ACorruptReadIsWrongEachTimeInTheSameWay) {

@@ -162,6 +162,34 @@ TEST_F(FileDeviceTest, DirectAlignmentIsTheKernelsWordOrAPage) {
   });
 }
 
+// The descriptor of this process that is open on `path`.
+int DescriptorOf(const std::string& path) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(entry.path(), ignored) == path) {
+      return std::stoi(entry.path().filename());
+    }
+  }
+  return -1;
+}
+
+TEST_F(FileDeviceTest, OpensAsItWasTold) {
+  const TempDir temp(testing::FolderForDirectIo());
+  const std::string path = temp.Path("d0.img");
+  MakeSparseFile(path, kSizeBytes);
+  const std::string full_path = std::filesystem::canonical(path);
+  for (const bool read_only : {false, true}) {
+    for (const bool direct : {false, true}) {
+      const auto device = OpenFileDevice(path, {.read_only = read_only, .direct = direct});
+      ASSERT_TRUE(device.ok()) << device.status();
+      const int flags = ::fcntl(DescriptorOf(full_path), F_GETFL);
+      EXPECT_EQ(flags & O_ACCMODE, read_only ? O_RDONLY : O_RDWR);
+      EXPECT_EQ((flags & O_DIRECT) != 0, direct);
+      EXPECT_EQ(::fcntl(DescriptorOf(full_path), F_GETFD), FD_CLOEXEC);
+    }
+  }
+}
+
 TEST_F(FileDeviceTest, AFileThatWasCutShortReadsAsEio) {
   const auto device = Open();
   ASSERT_EQ(::truncate(path_.c_str(), 5000), 0);
@@ -350,6 +378,7 @@ TEST_F(FileDeviceTest, AllocatesWithoutChangingWhatIsThere) {
   ASSERT_EQ(::stat(path.c_str(), &before), 0);
   ASSERT_TRUE(AllocateRange(path, 4096, 256 * kKiB).ok());
   ASSERT_TRUE(AllocateRange(path, 0, 0).ok());
+  ASSERT_TRUE(AllocateRange(path, kSizeBytes - 4096, 8192).ok());
   struct stat after = {};
   ASSERT_EQ(::stat(path.c_str(), &after), 0);
   EXPECT_EQ(after.st_size, before.st_size);

@@ -332,11 +332,11 @@ TEST_F(IoBatchTest, ARepeatedBatchAllocatesNothing) {
   for (int round = 0; round < 3; ++round) {
     before = AllocationCount();
     batch_.Clear();
-    for (size_t i = 50; i-- > 0;) {
-      batch_.AddRead(i % 2 == 0 ? first.get() : second.get(), 4096 * (i / 4), back(8192 * i),
-                     i % 4 < 2 ? 4096 : 0);
-      batch_.AddRead(i % 2 == 0 ? first.get() : second.get(), kMiB + 8192 * i,
-                     back(kMiB + 8192 * i), 4096);
+    // Long merges of buffers that stay apart, and many requests of their own.
+    for (size_t i = 0; i < 50; ++i) {
+      MemberDevice* const device = i % 2 == 0 ? first.get() : second.get();
+      batch_.AddRead(device, 4096 * (i / 2), back(8192 * (50 - i)), 4096);
+      batch_.AddRead(device, kMiB + 8192 * i, back(kMiB + 8192 * i), 4096);
     }
     EXPECT_TRUE(batch_.Run());
   }
