@@ -18,6 +18,7 @@ AssemblyDecision DecideAssembly(const std::vector<MemberReport>& reports,
     work.Refuse(UsageError("no members were given"));
     return std::move(work.decision);
   }
+  work.decision.reference = work.decision.freshest = work.best_first.front();
   FindArray(work);
   FindFreshest(work);
   if (!work.freshest.has_value()) {

@@ -24,6 +24,7 @@ void RefuseTwoClaims(Work& work, size_t first, size_t second, uint32_t slot) {
                            " (events ", work.events(first), " and ", work.events(second),
                            "): name only the right one")));
   work.verdict(second).slot.reset();
+  work.verdict(second).recovery_bytes = 0;
   work.Judge(second, MemberStanding::kForeign,
              absl::StrCat("claims slot ", slot, " as ", work.path(first), " does"));
 }

@@ -124,9 +124,10 @@ void JudgeSlotMember(Work& work, size_t i) {
                                    ? component_bytes
                                    : super.recovery_offset.get() * kSectorBytes;
   work.verdict(i).recovery_bytes = valid_bytes;
-  work.Judge(i, MemberStanding::kRecovering,
-             absl::StrCat("being rebuilt in slot ", slot, ", ", FormatSize(valid_bytes), " of ",
-                          FormatSize(component_bytes), " done, ", EventsOf(work, i)));
+  work.Judge(
+      i, MemberStanding::kRecovering,
+      absl::StrCat("being rebuilt in slot ", slot, ", ",
+                   valid_bytes / CeilDiv(component_bytes, 100), "% done, ", EventsOf(work, i)));
 }
 
 }  // namespace
@@ -156,7 +157,7 @@ std::string ParameterMismatch(const Work& work, size_t i) {
 }
 
 void JudgeMembers(Work& work) {
-  for (size_t i = 0; i < work.reports.size(); ++i) {
+  for (const size_t i : work.best_first) {
     const Claim& claim = work.claims[i];
     if (!claim.counts) {
       continue;
@@ -174,7 +175,7 @@ void JudgeMembers(Work& work) {
 }
 
 void JudgeWithoutArray(Work& work) {
-  for (size_t i = 0; i < work.reports.size(); ++i) {
+  for (const size_t i : work.best_first) {
     const Claim& claim = work.claims[i];
     if (!claim.counts) {
       continue;

@@ -262,12 +262,12 @@ TEST(AssemblyTest, RolesThatAreNoneAreSpares) {
 
 TEST(AssemblyTest, AMemberBeingRebuiltIsInItsSlotButNotInSync) {
   auto reports = SampleArray(5);
-  SetRebuilding(reports[1], 4096);
+  SetRebuilding(reports[1], 4097);
   const AssemblyDecision decision = ExpectRuns(reports);
   ExpectStanding(decision, 1, Standing::kRecovering,
-                 "d1: being rebuilt in slot 1, 2M of 8M done, events 100");
+                 "d1: being rebuilt in slot 1, 25% done, events 100");
   EXPECT_EQ(decision.members[1].slot, 1u);
-  EXPECT_EQ(decision.members[1].recovery_bytes, 2 * kMiB);
+  EXPECT_EQ(decision.members[1].recovery_bytes, 2 * kMiB + 512);
   EXPECT_EQ(decision.slots[1], 1u);
   EXPECT_EQ(decision.missing, 1u);
 }
@@ -276,7 +276,9 @@ TEST(AssemblyTest, RebuiltBytesEndWithTheComponent) {
   for (const uint64_t sectors : {uint64_t{16384}, uint64_t{16385}, ~uint64_t{0}}) {
     auto reports = SampleArray(5);
     SetRebuilding(reports[1], sectors);
-    EXPECT_EQ(ExpectRuns(reports).members[1].recovery_bytes, 8 * kMiB);
+    const AssemblyDecision decision = ExpectRuns(reports);
+    EXPECT_EQ(decision.members[1].recovery_bytes, 8 * kMiB);
+    ExpectStanding(decision, 1, Standing::kRecovering, "99% done");
   }
 }
 
