@@ -14,17 +14,23 @@ namespace mdvol {
 
 using ColumnRanges = absl::InlinedVector<ColumnRange, 4>;
 
-// The segments between the edges of `extents` (anything with a member `columns`), edges rounded
-// both outward and inward to `alignment`: inside a segment longer than one alignment unit every
-// extent covers all or nothing. Segments that no extent touches are left out. Ascending.
+// The segments between the edges of `extents` (anything with a member `columns`) and the edges in
+// the facts, rounded both outward and inward to the members' alignment: inside a segment longer
+// than one alignment unit every extent covers all or nothing, and every slot's access is the same
+// throughout. Segments that no extent touches are left out. Ascending.
 template <typename Extents>
-ColumnRanges CutColumns(const Extents& extents, uint64_t alignment) {
-  absl::InlinedVector<uint64_t, 16> points;
+ColumnRanges CutColumns(const StripeFacts& facts, const Extents& extents) {
+  const uint64_t alignment = facts.members().alignment_bytes;
+  ColumnEdges edges;
+  facts.AppendEdges(&edges);
   for (const auto& extent : extents) {
-    points.push_back(RoundDown(extent.columns.begin, alignment));
-    points.push_back(RoundUp(extent.columns.begin, alignment));
-    points.push_back(RoundDown(extent.columns.end, alignment));
-    points.push_back(RoundUp(extent.columns.end, alignment));
+    edges.push_back(extent.columns.begin);
+    edges.push_back(extent.columns.end);
+  }
+  ColumnEdges points;
+  for (const uint64_t edge : edges) {
+    points.push_back(RoundDown(edge, alignment));
+    points.push_back(RoundUp(edge, alignment));
   }
   std::sort(points.begin(), points.end());
   points.erase(std::unique(points.begin(), points.end()), points.end());
@@ -37,6 +43,21 @@ ColumnRanges CutColumns(const Extents& extents, uint64_t alignment) {
     }
   }
   return segments;
+}
+
+// Read errors are pinned to lanes, as in md: a request that fails is tried again lane by lane.
+inline bool IsWithinLane(ColumnRange columns) {
+  return columns.begin / kLaneBytes == (columns.end - 1) / kLaneBytes;
+}
+
+// Calls visit(columns) for the part of `columns` in each lane that it touches.
+template <typename Visit>
+void ForEachLane(ColumnRange columns, Visit visit) {
+  for (uint64_t begin = columns.begin; begin < columns.end;) {
+    const uint64_t end = std::min(RoundDown(begin, kLaneBytes) + kLaneBytes, columns.end);
+    visit(ColumnRange{begin, end});
+    begin = end;
+  }
 }
 
 }  // namespace mdvol

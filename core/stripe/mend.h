@@ -1,5 +1,5 @@
 // Mending: a block that could not be read is recovered from the rest of its stripe, written back,
-// and read again, as md does. And the whole-stripe form of it: parity recomputed from data.
+// and read again, as md does.
 
 #ifndef MDVOL_CORE_STRIPE_MEND_H_
 #define MDVOL_CORE_STRIPE_MEND_H_
@@ -12,7 +12,8 @@ namespace mdvol {
 
 struct MendOutcome {
   bool recovered = false;  // the rest of the stripe sufficed
-  int write_error = 0;     // writing back, or reading again, failed: the member should be failed
+  int write_error = 0;     // writing back, or reading again, failed: the member should be failed,
+                           // unless its file system is full (I13)
 };
 
 // Recovers columns of the block in `slot` (data, P or Q) and rewrites them on its member. The

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/parity/parity.h"
@@ -58,17 +59,24 @@ bool PlanRead(const StripeFacts& facts, std::span<const WantedExtent> wanted, Co
 }
 
 void ReadExecutor::Run() {
+  PlanPieces();
+  while (!pieces_.empty()) {
+    RunWave();
+  }
+}
+
+void ReadExecutor::PlanPieces() {
   for (ReadStep& step : steps_) {
     const uint64_t longest = PieceBytes(step.facts.geometry().raid_disks());
-    for (const ColumnRange& segment :
-         CutColumns(step.wanted, step.facts.members().alignment_bytes)) {
+    for (const ColumnRange& segment : CutColumns(step.facts, step.wanted)) {
+      if (step.lane_by_lane) {
+        ForEachLane(segment, [&](ColumnRange lane) { pieces_.push_back({&step, lane}); });
+        continue;
+      }
       for (uint64_t begin = segment.begin; begin < segment.end; begin += longest) {
         pieces_.push_back({&step, {begin, std::min(begin + longest, segment.end)}});
       }
     }
-  }
-  while (!pieces_.empty()) {
-    RunWave();
   }
 }
 
@@ -131,19 +139,27 @@ void ReadExecutor::RunWave() {
   if (!batch_.empty() && !batch_.Run()) {
     for (size_t i = 0; i < records_.size(); ++i) {
       if (batch_.error(i) != 0) {
-        Unit& unit = units_[records_[i].unit];
-        unit.read_failed = true;
-        unit.piece.step->facts.MarkUnreadable(records_[i].slot, unit.piece.columns);
-        unit.piece.step->read_errors.push_back({records_[i].slot, unit.piece.columns});
+        NoteReadError(units_[records_[i].unit], records_[i].slot);
       }
     }
   }
   for (Unit& unit : units_) {
-    if (unit.read_failed) {
-      pieces_.push_back(unit.piece);
-    } else {
+    if (!unit.read_failed) {
       Deliver(unit);
+      continue;
     }
+    ForEachLane(unit.piece.columns, [&](ColumnRange lane) {
+      pieces_.push_back({unit.piece.step, lane});
+    });
+  }
+}
+
+// The piece comes again, lane by lane; an error in a single lane makes it unreadable.
+void ReadExecutor::NoteReadError(Unit& unit, uint32_t slot) {
+  unit.read_failed = true;
+  if (IsWithinLane(unit.piece.columns)) {
+    unit.piece.step->facts.MarkUnreadable(slot, unit.piece.columns);
+    unit.piece.step->read_errors.push_back({slot, unit.piece.columns});
   }
 }
 

@@ -3,9 +3,9 @@
 //
 // Live chunks are read once and serve both the caller and the reconstruction (nothing is read
 // twice); for one lost chunk the other parity is not read at all. Pieces share batches across
-// stripes as in WriteExecutor. A read error makes the block unreadable and the piece is planned
-// anew. Runs in the caller's thread; the caller holds the stripes of all steps that reconstruct,
-// shared or as leader.
+// stripes as in WriteExecutor. After a read error the piece is tried again lane by lane; a lane
+// that fails again is unreadable and is planned anew. Runs in the caller's thread; the caller holds
+// the stripes of all steps that reconstruct, shared or as leader.
 
 #ifndef MDVOL_CORE_STRIPE_READ_EXECUTOR_H_
 #define MDVOL_CORE_STRIPE_READ_EXECUTOR_H_
@@ -31,7 +31,7 @@ struct WantedExtent {
 
 using WantedList = absl::InlinedVector<WantedExtent, 8>;
 
-// A block that could not be read from its member and was not served from it.
+// A block, within one lane, that could not be read from its member.
 struct UnreadableBlock {
   uint32_t slot = 0;
   ColumnRange columns;
@@ -42,7 +42,8 @@ struct ReadStep {
       : facts(geometry, members, stripe) {}
 
   StripeFacts facts;
-  WantedList wanted;  // sorted, disjoint
+  WantedList wanted;          // sorted, disjoint
+  bool lane_by_lane = false;  // a read has failed there already
 
   int error = 0;  // EIO when more than two blocks of a wanted column are lost
   absl::InlinedVector<UnreadableBlock, 1> read_errors;  // newly met
@@ -80,9 +81,11 @@ class ReadExecutor {
     uint32_t slot;
   };
 
+  void PlanPieces();
   void RunWave();
   bool Prepare(const Piece& piece);
   std::byte* Destination(const Piece& piece, uint32_t slot) const;
+  static void NoteReadError(Unit& unit, uint32_t slot);
   void Deliver(Unit& unit);
 
   std::span<ReadStep> steps_;

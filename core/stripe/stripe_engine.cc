@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <vector>
 
-#include "core/base/check.h"
 #include "core/base/units.h"
+#include "core/stripe/io_errors.h"
 #include "core/stripe/mend.h"
 
 namespace mdvol {
@@ -15,7 +15,7 @@ namespace {
 
 // Bounds of a step: so many stripes are led at once at most, so many reconstructed from at once.
 constexpr size_t kStripesPerStep = 256;
-constexpr uint64_t kZeroStripesPerCall = 4096;
+constexpr uint64_t kZeroChunksPerPart = 16384;
 
 // Calls visit(stripe, data_index, columns, offset in the request) for every chunk that the range
 // touches, in volume order.
@@ -34,20 +34,32 @@ void ForEachChunk(const ArrayGeometry& geometry, uint64_t offset_bytes, uint64_t
   }
 }
 
+template <typename List>
+void Append(const List& more, List* list) {
+  list->insert(list->end(), more.begin(), more.end());
+}
+
 void Merge(const StripeWrite& write, EngineResult* result) {
   if (write.error != 0) {
     result->error = write.error;
   }
-  result->member_errors.insert(result->member_errors.end(), write.member_errors.begin(),
-                               write.member_errors.end());
+  Append(write.member_errors, &result->member_errors);
+}
+
+void Merge(const EngineResult& part, EngineResult* result) {
+  if (part.error != 0) {
+    result->error = part.error;
+  }
+  Append(part.member_errors, &result->member_errors);
+  Append(part.owed_stripes, &result->owed_stripes);
+  Append(part.mended_slots, &result->mended_slots);
 }
 
 bool IsAligned(uint64_t value, uint64_t alignment) { return (value & (alignment - 1)) == 0; }
 
 }  // namespace
 
-// ---- Writes
-// ----------------------------------------------------------------------------------------
+// ---- Writes ----
 
 EngineResult StripeEngine::Write(const MemberView& members, uint64_t offset_bytes,
                                  std::span<const std::byte> data) {
@@ -69,33 +81,26 @@ EngineResult StripeEngine::Write(const MemberView& members, uint64_t offset_byte
 EngineResult StripeEngine::Zero(const MemberView& members, uint64_t offset_bytes,
                                 uint64_t length_bytes) {
   EngineResult total;
+  const uint64_t stripe_bytes = geometry_.stripe_bytes();
+  const uint64_t stripes_per_part = kZeroChunksPerPart / geometry_.data_disks();
   while (length_bytes > 0) {
-    const uint64_t first = offset_bytes / geometry_.stripe_bytes();
-    const uint64_t end_of_call = std::min((first + kZeroStripesPerCall) * geometry_.stripe_bytes(),
-                                          offset_bytes + length_bytes);
-    const uint64_t length = end_of_call - offset_bytes;
-    const uint64_t last = (end_of_call - 1) / geometry_.stripe_bytes();
+    const uint64_t first = offset_bytes / stripe_bytes;
+    const uint64_t end_of_part =
+        std::min((first + stripes_per_part) * stripe_bytes, offset_bytes + length_bytes);
+    const uint64_t length = end_of_part - offset_bytes;
+    const uint64_t last = (end_of_part - 1) / stripe_bytes;
     std::vector<StripeWrite> writes(last - first + 1);
     for (uint64_t i = 0; i < writes.size(); ++i) {
       writes[i].stripe = first + i;
-      writes[i].zero_stripe = offset_bytes <= (first + i) * geometry_.stripe_bytes() &&
-                              (first + i + 1) * geometry_.stripe_bytes() <= end_of_call;
+      writes[i].zero_stripe = offset_bytes <= (first + i) * stripe_bytes &&
+                              (first + i + 1) * stripe_bytes <= end_of_part;
     }
     ForEachChunk(geometry_, offset_bytes, length,
                  [&](uint64_t stripe, uint32_t data_index, ColumnRange columns, uint64_t) {
                    writes[stripe - first].extents.push_back({data_index, columns, ZeroChunk()});
                  });
-    EngineResult part = RunWrites(members, {writes.data(), writes.size()});
-    if (part.error != 0) {
-      total.error = part.error;
-    }
-    total.member_errors.insert(total.member_errors.end(), part.member_errors.begin(),
-                               part.member_errors.end());
-    total.owed_stripes.insert(total.owed_stripes.end(), part.owed_stripes.begin(),
-                              part.owed_stripes.end());
-    total.mended_slots.insert(total.mended_slots.end(), part.mended_slots.begin(),
-                              part.mended_slots.end());
-    offset_bytes = end_of_call;
+    Merge(RunWrites(members, {writes.data(), writes.size()}), &total);
+    offset_bytes = end_of_part;
     length_bytes -= length;
   }
   return total;
@@ -105,8 +110,9 @@ void StripeEngine::AddStep(const MemberView& members, uint64_t stripe,
                            std::span<StripeWrite* const> group, std::vector<StripeStep>* steps) {
   StripeStep& step = steps->emplace_back(geometry_, members, stripe);
   step.facts.set_parity_trusted(!in_doubt_(stripe));
+  unsettled_.ApplyTo(step.facts, &step.member_errors);
   step.group.assign(group.begin(), group.end());
-  step.punch_hole = group.size() == 1 && group[0]->zero_stripe;
+  step.punch_hole = group.size() == 1 && group[0]->zero_stripe && !step.facts.HasCheckpoint();
   if (step.punch_hole) {
     return;
   }
@@ -134,6 +140,22 @@ void StripeEngine::Answer(const StripeStep& step) {
     }
     write->member_errors = step.member_errors;
   }
+}
+
+// What is left behind is noted before the stripe is given up: whoever has it next must know.
+void StripeEngine::Conclude(const StripeStep& step, StripeWrite& self, EngineResult* result) {
+  const uint64_t stripe = step.facts.stripe();
+  Answer(step);
+  if (step.owes_parity) {
+    result->owed_stripes.push_back(stripe);
+    unsettled_.NoteOwedParity(stripe);
+  }
+  for (const MemberError& error : step.stale) {
+    unsettled_.NoteStale(step.facts, error);
+  }
+  Append(step.mended_slots, &result->mended_slots);
+  locks_.Finish(stripe, step.group, &self);
+  Merge(self, result);
 }
 
 EngineResult StripeEngine::RunWrites(const MemberView& members, std::span<StripeWrite> writes) {
@@ -168,22 +190,13 @@ EngineResult StripeEngine::RunWrites(const MemberView& members, std::span<Stripe
     }
     WriteExecutor(steps, rmw_level()).Run();
     for (size_t i = 0; i < steps.size(); ++i) {
-      const StripeStep& step = steps[i];
-      Answer(step);
-      if (step.owes_parity) {
-        result.owed_stripes.push_back(step.facts.stripe());
-      }
-      result.mended_slots.insert(result.mended_slots.end(), step.mended_slots.begin(),
-                                 step.mended_slots.end());
-      locks_.Finish(step.facts.stripe(), step.group, &writes[first + i]);
-      Merge(writes[first + i], &result);
+      Conclude(steps[i], writes[first + i], &result);
     }
   }
   return result;
 }
 
-// ---- Reads
-// -----------------------------------------------------------------------------------------
+// ---- Reads ----
 
 EngineResult StripeEngine::Read(const MemberView& members, uint64_t offset_bytes,
                                 std::span<std::byte> out) {
@@ -233,63 +246,75 @@ EngineResult StripeEngine::Read(const MemberView& members, uint64_t offset_bytes
                       chunk.wanted.columns.begin,
                   chunk.wanted.into, chunk.wanted.columns.size());
   }
+  // What failed is read again, lane by lane, by the executor; a stripe that has steps already can
+  // have no direct chunks left, so the steps stay apart.
   if (!batch.empty() && !batch.Run()) {
     for (size_t i = 0; i < direct.size(); ++i) {
-      if (batch.error(i) != 0) {
-        RetryDirect(members, direct[i].stripe, direct[i].slot, direct[i].wanted, &result);
+      if (batch.error(i) == 0) {
+        continue;
       }
+      if (steps.empty() || steps.back().facts.stripe() != direct[i].stripe) {
+        steps.emplace_back(geometry_, members, direct[i].stripe).lane_by_lane = true;
+      }
+      steps.back().wanted.push_back(direct[i].wanted);
     }
   }
-  for (size_t first = 0; first < steps.size(); first += kStripesPerStep) {
-    const size_t count = std::min(kStripesPerStep, steps.size() - first);
-    RunReads(std::span(steps).subspan(first, count), &result);
-  }
+  RunReads(steps, &result);
   return result;
 }
 
-// Reconstructs stripe by stripe: shares are taken one at a time, since nobody may wait for one
-// while holding another.
+// Takes as many stripes at once as can be had without waiting for one while holding another.
 void StripeEngine::RunReads(std::span<ReadStep> steps, EngineResult* result) {
-  for (ReadStep& step : steps) {
-    const uint64_t stripe = step.facts.stripe();
-    locks_.LockShared(stripe);
-    ReadExecutor({&step, 1}).Run();
-    locks_.UnlockShared(stripe);
-    if (step.error != 0) {
-      result->error = step.error;
+  while (!steps.empty()) {
+    locks_.LockShared(steps[0].facts.stripe());
+    size_t count = 1;
+    while (count < steps.size() && count < kStripesPerStep &&
+           locks_.TryLockShared(steps[count].facts.stripe())) {
+      ++count;
     }
-    if (!step.read_errors.empty() && step.facts.members().writable) {
-      MendAfter(step.facts.members(), step, result);
+    const std::span<ReadStep> held = steps.first(count);
+    MemberErrors already_answered;  // by the writers that met them
+    for (ReadStep& step : held) {
+      unsettled_.ApplyTo(step.facts, &already_answered);
     }
+    ReadExecutor(held).Run();
+    for (const ReadStep& step : held) {
+      locks_.UnlockShared(step.facts.stripe());
+    }
+    for (const ReadStep& step : held) {
+      if (step.error != 0) {
+        result->error = step.error;
+      }
+      if (!step.read_errors.empty() && step.facts.members().writable) {
+        MendAfter(step, result);
+      }
+    }
+    steps = steps.subspan(count);
   }
 }
 
-// A direct read failed: read the chunk through the executor with the block marked unreadable, then
-// mend it.
-void StripeEngine::RetryDirect(const MemberView& members, uint64_t stripe, uint32_t slot,
-                               const WantedExtent& wanted, EngineResult* result) {
-  ReadStep step(geometry_, members, stripe);
-  const ColumnRange block{RoundDown(wanted.columns.begin, members.alignment_bytes),
-                          RoundUp(wanted.columns.end, members.alignment_bytes)};
-  step.facts.MarkUnreadable(slot, block);
-  step.read_errors.push_back({slot, block});
-  step.wanted.push_back(wanted);
-  RunReads({&step, 1}, result);
-}
-
-void StripeEngine::MendAfter(const MemberView& members, ReadStep& step, EngineResult* result) {
+void StripeEngine::MendAfter(const ReadStep& step, EngineResult* result) {
   const uint64_t stripe = step.facts.stripe();
-  StripeFacts facts(geometry_, members, stripe);
-  facts.set_parity_trusted(!in_doubt_(stripe));
+  StripeFacts facts(geometry_, step.facts.members(), stripe);
   for (const UnreadableBlock& block : step.read_errors) {
     facts.MarkUnreadable(block.slot, block.columns);
   }
   locks_.Lead(stripe);
+  facts.set_parity_trusted(!in_doubt_(stripe));
+  MemberErrors already_answered;
+  unsettled_.ApplyTo(facts, &already_answered);
+  absl::InlinedVector<uint32_t, 1> failed_slots;
   for (const UnreadableBlock& block : step.read_errors) {
+    if (std::find(failed_slots.begin(), failed_slots.end(), block.slot) != failed_slots.end()) {
+      continue;
+    }
     const MendOutcome outcome = MendBlock(facts, block.slot, block.columns);
     if (outcome.write_error != 0) {
-      result->member_errors.push_back(
-          {.slot = block.slot, .error = outcome.write_error, .is_read = true});
+      failed_slots.push_back(block.slot);
+      if (!IsFull(outcome.write_error)) {
+        result->member_errors.push_back(
+            {.slot = block.slot, .error = outcome.write_error, .is_read = true});
+      }
     } else if (outcome.recovered && facts.parity_trusted()) {
       result->mended_slots.push_back(block.slot);
     }

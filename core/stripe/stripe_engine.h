@@ -3,8 +3,9 @@
 //
 // The caller holds a share of the array for the whole call: `members` does not change meanwhile.
 // The engine knows nothing of superblocks and bitmaps; what must follow from what it met (members
-// to fail before the acknowledgement, parity that is owed) is in the result. Thread-safe; callers'
-// threads do the work.
+// to fail before the acknowledgement, parity that is owed) is in the result. Until it has followed,
+// the engine itself keeps off what failed writes left behind. Thread-safe; callers' threads do the
+// work.
 
 #ifndef MDVOL_CORE_STRIPE_STRIPE_ENGINE_H_
 #define MDVOL_CORE_STRIPE_STRIPE_ENGINE_H_
@@ -21,6 +22,7 @@
 #include "core/geometry/geometry.h"
 #include "core/stripe/read_executor.h"
 #include "core/stripe/stripe_locks.h"
+#include "core/stripe/unsettled_stripes.h"
 #include "core/stripe/write_executor.h"
 
 namespace mdvol {
@@ -31,7 +33,8 @@ struct EngineResult {
   absl::InlinedVector<uint64_t, 1> owed_stripes;  // parity is to be put right later
   absl::InlinedVector<uint32_t, 1>
       mended_slots;              // read errors put right by rewriting, one entry each
-  uint64_t skipped_stripes = 0;  // RecomputeParity: could not be told from what is there
+  uint64_t skipped_stripes = 0;  // RecomputeParity: could not be told, or not wholly, from what is
+                                 // there
   uint64_t rewritten_bytes = 0;  // RecomputeParity: parity that differed
 };
 
@@ -54,23 +57,26 @@ class StripeEngine {
   // Rewrites P and Q of these stripes from their data where they differ.
   EngineResult RecomputeParity(const MemberView& members, uint64_t first_stripe, uint64_t count);
 
+  // To be called when a slot has lost or gained its member, before the next call with the new view.
+  void MembersChanged(const MemberView& members) { unsettled_.MembersChanged(members); }
+
  private:
   EngineResult RunWrites(const MemberView& members, std::span<StripeWrite> writes);
   void AddStep(const MemberView& members, uint64_t stripe, std::span<StripeWrite* const> group,
                std::vector<StripeStep>* steps);
+  void Conclude(const StripeStep& step, StripeWrite& self, EngineResult* result);
   static void Answer(const StripeStep& step);
 
   void RunReads(std::span<ReadStep> steps, EngineResult* result);
-  void MendAfter(const MemberView& members, ReadStep& step, EngineResult* result);
-  void RetryDirect(const MemberView& members, uint64_t stripe, uint32_t slot,
-                   const WantedExtent& wanted, EngineResult* result);
-  void RecomputeRun(const MemberView& members, uint64_t first_stripe, uint64_t count,
-                    EngineResult* result);
+  void MendAfter(const ReadStep& step, EngineResult* result);
+  void RecomputeLed(const MemberView& members, uint64_t first_stripe, uint64_t count,
+                    std::span<std::byte> memory, EngineResult* result);
 
   const ArrayGeometry geometry_;
   const std::function<bool(uint64_t)> in_doubt_;
   std::atomic<uint32_t> rmw_level_{1};
   StripeLocks locks_;
+  UnsettledStripes unsettled_;
 };
 
 }  // namespace mdvol

@@ -2,6 +2,8 @@
 
 #include "core/stripe/stripe_facts.h"
 
+#include <algorithm>
+
 namespace mdvol {
 
 BlockId StripeFacts::BlockIdOf(uint32_t slot) const {
@@ -19,20 +21,75 @@ BlockId StripeFacts::BlockIdOf(uint32_t slot) const {
 
 SlotAccess StripeFacts::Access(uint32_t slot, ColumnRange columns) const {
   const SlotView& view = members_->slots[slot];
-  if (!view.present() || data_offset_bytes() + columns.end > view.valid_bytes) {
+  if (!view.present() || data_offset_bytes() + columns.begin >= view.valid_bytes ||
+      std::find(stale_slots_.begin(), stale_slots_.end(), slot) != stale_slots_.end()) {
     return SlotAccess::kAbsent;
+  }
+  if (data_offset_bytes() + columns.end > view.valid_bytes) {
+    return SlotAccess::kUnreadable;
   }
   if (view.bad_blocks != nullptr && !view.bad_blocks->empty() &&
       view.bad_blocks->Touches(MemberOffset(slot, columns.begin),
                                MemberOffset(slot, columns.end))) {
     return SlotAccess::kUnreadable;
   }
-  for (const ReadError& error : read_errors_) {
-    if (error.slot == slot && error.columns.Intersects(columns)) {
-      return SlotAccess::kUnreadable;
+  return HasReadError(slot, columns) ? SlotAccess::kUnreadable : SlotAccess::kReadable;
+}
+
+// Errors come lane by lane; of a chunk that cannot be read at all one entry is to be left.
+void StripeFacts::MarkUnreadable(uint32_t slot, ColumnRange columns) {
+  for (ReadError& error : read_errors_) {
+    if (error.slot == slot && error.columns.end == columns.begin) {
+      error.columns.end = columns.end;
+      return;
     }
   }
-  return SlotAccess::kReadable;
+  read_errors_.push_back({slot, columns});
+}
+
+bool StripeFacts::HasReadError(uint32_t slot, ColumnRange columns) const {
+  return std::any_of(read_errors_.begin(), read_errors_.end(), [&](const ReadError& error) {
+    return error.slot == slot && error.columns.Intersects(columns);
+  });
+}
+
+uint32_t StripeFacts::AbsentSlots(ColumnRange columns) const {
+  uint32_t absent = 0;
+  for (uint32_t slot = 0; slot < geometry_->raid_disks(); ++slot) {
+    absent += Access(slot, columns) == SlotAccess::kAbsent ? 1u : 0u;
+  }
+  return absent;
+}
+
+bool StripeFacts::IsCut(const SlotView& view) const {
+  return view.present() && view.valid_bytes > data_offset_bytes() &&
+         view.valid_bytes - data_offset_bytes() < geometry_->chunk_bytes();
+}
+
+bool StripeFacts::HasCheckpoint() const {
+  return std::any_of(members_->slots.begin(), members_->slots.end(),
+                     [this](const SlotView& view) { return IsCut(view); });
+}
+
+void StripeFacts::AppendEdges(ColumnEdges* edges) const {
+  const uint64_t chunk_bytes = geometry_->chunk_bytes();
+  for (uint32_t slot = 0; slot < geometry_->raid_disks(); ++slot) {
+    const SlotView& view = members_->slots[slot];
+    if (IsCut(view)) {
+      edges->push_back(view.valid_bytes - data_offset_bytes());
+    }
+    if (!view.present() || view.bad_blocks == nullptr || view.bad_blocks->empty()) {
+      continue;
+    }
+    const uint64_t begin = MemberOffset(slot, 0);
+    const uint64_t end = MemberOffset(slot, chunk_bytes);
+    for (const ByteRange& range : view.bad_blocks->ranges()) {
+      if (range.begin < end && range.end > begin) {
+        edges->push_back(std::max(range.begin, begin) - begin);
+        edges->push_back(std::min(range.end, end) - begin);
+      }
+    }
+  }
 }
 
 }  // namespace mdvol

@@ -21,8 +21,8 @@ namespace mdvol {
 struct SlotView {
   MemberDevice* device = nullptr;  // null: missing or faulty
   uint64_t data_offset_bytes = 0;  // where the member's data area starts
-  uint64_t valid_bytes =
-      0;  // of the data area: all of it when in sync, the checkpoint while recovering
+  uint64_t valid_bytes = 0;        // of the data area: all of it when in sync, the checkpoint (any
+                                   // byte) while recovering
   const BadBlockList* bad_blocks = nullptr;  // absolute on the member; null or empty: none
 
   bool present() const { return device != nullptr; }
@@ -32,8 +32,9 @@ struct SlotView {
 struct MemberView {
   std::vector<SlotView> slots;
   bool writable = false;  // false: nothing may be written, not even to mend a read error (I9)
-  uint64_t alignment_bytes =
-      512;  // power of two in 512..4096: all columns of writes are rounded to it
+  // A power of two in 512..4096, the largest that a device in `slots` wants: all columns of member
+  // I/O but direct reads are rounded to it. Data offsets are multiples of what their device wants.
+  uint64_t alignment_bytes = 512;
 };
 
 // A range of columns: byte positions inside the chunks of one stripe.
@@ -45,10 +46,15 @@ struct ColumnRange {
 };
 
 enum class SlotAccess : uint8_t {
-  kAbsent,      // no member, or beyond a recovering member's checkpoint: neither read nor written
-  kUnreadable,  // a bad block or a read error: rewriting it mends it
+  kAbsent,  // no member, a stale block, or beyond a recovering member's checkpoint: neither read
+            // nor written
+  kUnreadable,  // a bad block, a read error, or columns that a checkpoint cuts: rewriting them is
+                // right, and mends them
   kReadable,
 };
+
+// Edges of columns, in any order.
+using ColumnEdges = absl::InlinedVector<uint64_t, 16>;
 
 class StripeFacts {
  public:
@@ -81,11 +87,21 @@ class StripeFacts {
     return Access(slot, columns) == SlotAccess::kReadable;
   }
 
+  // How many slots are absent. More than two: what is written could not be read back.
+  uint32_t AbsentSlots(ColumnRange columns) const;
+
+  // Whether a recovering member's checkpoint lies inside the stripe.
+  bool HasCheckpoint() const;
+  // Where a slot's access may change inside the stripe: checkpoints and the ends of bad blocks.
+  void AppendEdges(ColumnEdges* edges) const;
+
   // A read error was met: the columns count as unreadable from now on.
-  void MarkUnreadable(uint32_t slot, ColumnRange columns) {
-    read_errors_.push_back({slot, columns});
-  }
+  void MarkUnreadable(uint32_t slot, ColumnRange columns);
   bool has_read_errors() const { return !read_errors_.empty(); }
+  bool HasReadError(uint32_t slot, ColumnRange columns) const;
+
+  // A write to the slot's block has failed: it counts as absent.
+  void MarkStale(uint32_t slot) { stale_slots_.push_back(slot); }
 
  private:
   struct ReadError {
@@ -93,12 +109,15 @@ class StripeFacts {
     ColumnRange columns;
   };
 
+  bool IsCut(const SlotView& view) const;
+
   const ArrayGeometry* geometry_;
   const MemberView* members_;
   uint64_t stripe_;
   StripeRoles roles_;
   bool parity_trusted_ = true;
   absl::InlinedVector<ReadError, 1> read_errors_;
+  absl::InlinedVector<uint32_t, 1> stale_slots_;
 };
 
 }  // namespace mdvol

@@ -84,6 +84,17 @@ void StripeLocks::LockShared(uint64_t stripe) {
   }
 }
 
+bool StripeLocks::TryLockShared(uint64_t stripe) {
+  Shard& shard = ShardOf(stripe);
+  absl::MutexLock lock(&shard.mutex);
+  Entry& entry = shard.entries[stripe];
+  if (entry.led || !entry.queue.empty()) {
+    return false;  // so the entry is somebody's, not left behind
+  }
+  ++entry.shared;
+  return true;
+}
+
 void StripeLocks::UnlockShared(uint64_t stripe) {
   Shard& shard = ShardOf(stripe);
   absl::MutexLock lock(&shard.mutex);

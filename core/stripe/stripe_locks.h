@@ -5,9 +5,9 @@
 // no lock at all.
 //
 // Deadlock freedom: nobody may block here (Join, LockShared) while leading or sharing a stripe;
-// several stripes are taken at once with TryLead alone, in ascending order. Waiters are served
-// first come first served, so neither readers nor writers starve. Thread-safe; entries exist only
-// for stripes in use, in shards to keep threads apart.
+// several stripes are taken at once with TryLead or TryLockShared alone, in ascending order.
+// Waiters are served first come first served, so neither readers nor writers starve. Thread-safe;
+// entries exist only for stripes in use, in shards to keep threads apart.
 
 #ifndef MDVOL_CORE_STRIPE_STRIPE_LOCKS_H_
 #define MDVOL_CORE_STRIPE_STRIPE_LOCKS_H_
@@ -40,7 +40,7 @@ using MemberErrors = absl::InlinedVector<MemberError, 1>;
 struct StripeWrite {
   uint64_t stripe = 0;
   absl::InlinedVector<NewExtent, 8> extents;  // in one stripe, flat
-  bool zero_stripe = false;  // the whole stripe becomes zero (extents empty): holes where possible
+  bool zero_stripe = false;  // the extents make the whole stripe zero: holes where possible
 
   // The answer, written by the leader.
   int error = 0;
@@ -70,6 +70,8 @@ class StripeLocks {
   void Finish(uint64_t stripe, std::span<StripeWrite* const> group, const StripeWrite* self);
 
   void LockShared(uint64_t stripe);
+  // Takes a share if nobody leads or awaits the stripe; never blocks.
+  bool TryLockShared(uint64_t stripe);
   void UnlockShared(uint64_t stripe);
 
  private:

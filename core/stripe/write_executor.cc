@@ -1,23 +1,42 @@
-// See write_executor.h.
+// See write_executor.h. What is computed from what lies in write_parity.cc.
 
 #include "core/stripe/write_executor.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "core/base/check.h"
-#include "core/parity/parity.h"
+#include "core/stripe/columns.h"
+#include "core/stripe/io_errors.h"
 
 namespace mdvol {
 namespace {
 
-bool IsFull(int error) { return error == ENOSPC || error == EDQUOT; }
-
-// The most blocks of scratch that a strategy may take for one piece: each block once as read and,
-// for the blocks written in part, once more as new; P and Q.
+// The most blocks of scratch that a piece may take: each block once as read and once as it is to be
+// written. (And two more, so that a page per block fits even with 255 members: see PieceBytes.)
 uint32_t ScratchBlocks(const StripeStep& step) {
   return 2 * step.facts.geometry().raid_disks() + 2;
+}
+
+bool IsAligned(const void* bytes, uint64_t alignment) {
+  return reinterpret_cast<uintptr_t>(bytes) % alignment == 0;
+}
+
+// Whether the new bytes of a data chunk have to be put together, or copied for the device's sake:
+// one extent that covers all, at an address that the device takes, is written from where it lies.
+bool NeedsCopy(const StripeStep& step, uint32_t data_index, uint32_t slot, ColumnRange columns) {
+  for (const NewExtent& extent : step.extents) {
+    if (extent.data_index != data_index || !extent.columns.Intersects(columns)) {
+      continue;
+    }
+    if (extent.columns.begin > columns.begin || columns.end > extent.columns.end) {
+      return true;
+    }
+    return step.facts.Access(slot, columns) != SlotAccess::kAbsent &&
+           !IsAligned(extent.bytes + (columns.begin - extent.columns.begin),
+                      step.facts.Device(slot)->alignment_bytes());
+  }
+  return false;
 }
 
 }  // namespace
@@ -34,14 +53,18 @@ void WriteExecutor::PunchHoles() {
   batch_.Clear();
   records_.clear();
   for (size_t i = 0; i < steps_.size(); ++i) {
-    const StripeFacts& facts = steps_[i].facts;
-    if (!steps_[i].punch_hole) {
+    StripeStep& step = steps_[i];
+    if (!step.punch_hole) {
       continue;
     }
-    const ColumnRange chunk{0, facts.geometry().chunk_bytes()};
-    for (uint32_t slot = 0; slot < facts.geometry().raid_disks(); ++slot) {
-      if (facts.Access(slot, chunk) != SlotAccess::kAbsent) {
-        batch_.AddZero(facts.Device(slot), facts.MemberOffset(slot, 0), chunk.size());
+    const ColumnRange chunk{0, step.facts.geometry().chunk_bytes()};
+    if (step.facts.AbsentSlots(chunk) > 2) {
+      step.errors.push_back({chunk, EIO});
+      continue;
+    }
+    for (uint32_t slot = 0; slot < step.facts.geometry().raid_disks(); ++slot) {
+      if (step.facts.Access(slot, chunk) != SlotAccess::kAbsent) {
+        batch_.AddZero(step.facts.Device(slot), step.facts.MemberOffset(slot, 0), chunk.size());
         records_.push_back({i, slot});
       }
     }
@@ -56,6 +79,7 @@ void WriteExecutor::PunchHoles() {
       step.owes_parity = true;
     } else if (error != 0) {
       step.member_errors.push_back({.slot = records_[i].slot, .error = error});
+      step.stale.push_back(step.member_errors.back());
     }
   }
 }
@@ -92,19 +116,17 @@ void WriteExecutor::RunWave() {
       continue;
     }
     if (!Prepare(piece)) {
-      if (units_.empty()) {
-        // Larger than all of scratch: halve it. PieceBytes of the worst case always fits.
-        const uint64_t half = PieceBytes(ScratchBlocks(*piece.step));
-        MDVOL_CHECK(piece.columns.size() > half);
-        pieces_.front().columns.begin = piece.columns.begin + half;
-        pieces_.push_front(
-            {piece.step, {piece.columns.begin, piece.columns.begin + half}, piece.strategy});
-        scratch_.Reset();
-        batch_.Clear();
-        records_.clear();
-        continue;
+      if (!units_.empty()) {
+        break;
       }
-      break;
+      // Larger than all of scratch: cut it. PieceBytes of the worst case always fits.
+      const uint64_t longest = PieceBytes(ScratchBlocks(*piece.step));
+      MDVOL_CHECK(piece.columns.size() > longest);
+      pieces_.front().columns.begin = piece.columns.begin + longest;
+      pieces_.push_front(
+          {piece.step, {piece.columns.begin, piece.columns.begin + longest}, piece.strategy});
+      scratch_.Reset();
+      continue;
     }
     pieces_.pop_front();
   }
@@ -117,8 +139,7 @@ void WriteExecutor::RunWave() {
   Write();
 }
 
-void WriteExecutor::WantSlots(const Piece& piece,
-                              absl::InlinedVector<uint32_t, 16>* read_slots) const {
+void WriteExecutor::WantSlots(const Piece& piece, absl::InlinedVector<uint32_t, 16>* read_slots) {
   const StripeFacts& facts = piece.step->facts;
   const StripeRoles& roles = facts.roles();
   if (piece.strategy == WriteStrategy::kDecode) {
@@ -145,46 +166,50 @@ void WriteExecutor::WantSlots(const Piece& piece,
   }
 }
 
-bool WriteExecutor::Prepare(const Piece& piece) {
+// All scratch of a piece is taken before its reads are added, so that a piece that does not fit
+// leaves no trace but scratch, which the wave's end gives back.
+bool WriteExecutor::TakeScratch(Unit& unit, std::span<const uint32_t> read_slots) {
+  const Piece& piece = unit.piece;
   const StripeFacts& facts = piece.step->facts;
-  const uint32_t raid_disks = facts.geometry().raid_disks();
-  const size_t length = piece.columns.size();
-  Unit unit{.piece = piece, .old_bytes = {}, .new_bytes = {}};
-  unit.old_bytes.resize(raid_disks);
-  unit.new_bytes.resize(raid_disks);
-  absl::InlinedVector<uint32_t, 16> read_slots;
-  WantSlots(piece, &read_slots);
-  // All scratch of the piece is taken before its reads are added, so that a piece that does not fit
-  // leaves no trace but scratch, which the wave's end gives back.
+  const auto take = [&](auto& block) {
+    block = scratch_.Take(piece.columns.size());
+    return block != nullptr;
+  };
   for (const uint32_t slot : read_slots) {
-    unit.old_bytes[slot] = scratch_.Take(length);
-    if (unit.old_bytes[slot] == nullptr) {
+    if (!take(unit.old_bytes[slot])) {
       return false;
     }
   }
-  for (uint32_t slot = 0; slot < raid_disks; ++slot) {
+  const bool decodes = piece.strategy == WriteStrategy::kDecode;
+  const bool makes_parity = decodes || piece.strategy == WriteStrategy::kReconstruct;
+  for (uint32_t slot = 0; slot < facts.geometry().raid_disks(); ++slot) {
     const ChunkRole role = facts.roles().RoleOf(slot);
-    const bool is_parity = role.kind != ChunkKind::kData;
-    const bool is_part =
-        !is_parity && CoverOf(piece.step->extents, role.data_index, piece.columns) == Cover::kPart;
-    const bool is_lost =
-        piece.strategy == WriteStrategy::kDecode && !is_parity && unit.old_bytes[slot] == nullptr;
-    if (is_lost && (unit.old_bytes[slot] = scratch_.Take(length)) == nullptr) {
+    const bool is_data = role.kind == ChunkKind::kData;
+    if (is_data && decodes && unit.old_bytes[slot] == nullptr && !take(unit.old_bytes[slot])) {
       return false;
     }
-    const bool computes_parity =
-        piece.strategy == WriteStrategy::kReconstruct || piece.strategy == WriteStrategy::kDecode;
-    if ((is_parity && computes_parity) || is_part) {
-      std::byte* fresh = scratch_.Take(length);
-      if (fresh == nullptr) {
-        return false;
-      }
-      unit.new_bytes[slot] = fresh;
+    const bool is_made =
+        is_data ? NeedsCopy(*piece.step, role.data_index, slot, piece.columns) : makes_parity;
+    if (is_made && !take(unit.new_bytes[slot])) {
+      return false;
     }
+  }
+  return true;
+}
+
+bool WriteExecutor::Prepare(const Piece& piece) {
+  const StripeFacts& facts = piece.step->facts;
+  Unit unit{.piece = piece, .old_bytes = {}, .new_bytes = {}};
+  unit.old_bytes.resize(facts.geometry().raid_disks());
+  unit.new_bytes.resize(facts.geometry().raid_disks());
+  absl::InlinedVector<uint32_t, 16> read_slots;
+  WantSlots(piece, &read_slots);
+  if (!TakeScratch(unit, read_slots)) {
+    return false;
   }
   for (const uint32_t slot : read_slots) {
     batch_.AddRead(facts.Device(slot), facts.MemberOffset(slot, piece.columns.begin),
-                   unit.old_bytes[slot], length);
+                   unit.old_bytes[slot], piece.columns.size());
     records_.push_back({units_.size(), slot});
   }
   units_.push_back(std::move(unit));
@@ -201,147 +226,42 @@ void WriteExecutor::Read() {
     }
     Unit& unit = units_[records_[i].unit];
     unit.read_failed = true;
-    unit.piece.step->facts.MarkUnreadable(records_[i].slot, unit.piece.columns);
+    if (IsWithinLane(unit.piece.columns)) {
+      unit.piece.step->facts.MarkUnreadable(records_[i].slot, unit.piece.columns);
+    }
   }
   for (const Unit& unit : units_) {
     if (unit.read_failed) {
-      const Piece& piece = unit.piece;
-      pieces_.push_back(
-          {piece.step, piece.columns,
-           ChooseWriteStrategy(piece.step->facts, piece.step->extents, piece.columns, rmw_level_)});
+      PlanAgain(unit.piece);
     }
   }
 }
 
-// The new bytes of a data chunk in the unit's columns: the caller's own where the chunk is
-// overwritten wholly, the old ones with the new laid over them in `into` where in part, the old
-// ones otherwise.
-const std::byte* WriteExecutor::NewBlock(Unit& unit, uint32_t data_index, std::byte* into) {
-  const ColumnRange columns = unit.piece.columns;
-  const uint32_t slot = unit.piece.step->facts.roles().DataSlot(data_index);
-  const std::byte* old_bytes = unit.old_bytes[slot];
-  bool copied = false;
-  for (const NewExtent& extent : unit.piece.step->extents) {
-    if (extent.data_index != data_index || !extent.columns.Intersects(columns)) {
-      continue;
-    }
-    if (extent.columns.begin <= columns.begin && columns.end <= extent.columns.end) {
-      return extent.bytes + (columns.begin - extent.columns.begin);
-    }
-    if (!copied) {
-      copied = true;
-      MDVOL_CHECK(into != nullptr);
-      if (old_bytes != nullptr) {
-        std::memcpy(into, old_bytes, columns.size());
-      }
-    }
-    const uint64_t begin = std::max(extent.columns.begin, columns.begin);
-    const uint64_t end = std::min(extent.columns.end, columns.end);
-    std::memcpy(into + (begin - columns.begin), extent.bytes + (begin - extent.columns.begin),
-                end - begin);
-  }
-  return copied ? into : old_bytes;
-}
-
-void WriteExecutor::Compute(Unit& unit) {
-  switch (unit.piece.strategy) {
-    case WriteStrategy::kDecode:
-      DecodeLost(unit);
-      ReconstructParity(unit);
-      break;
-    case WriteStrategy::kReconstruct:
-      ReconstructParity(unit);
-      break;
-    case WriteStrategy::kReadModify:
-      ModifyParity(unit);
-      break;
-    case WriteStrategy::kDataOnly:
-      for (uint32_t k = 0; k < unit.piece.step->facts.geometry().data_disks(); ++k) {
-        const uint32_t slot = unit.piece.step->facts.roles().DataSlot(k);
-        unit.new_bytes[slot] = NewBlock(unit, k, const_cast<std::byte*>(unit.new_bytes[slot]));
-      }
-      break;
-    case WriteStrategy::kImpossible:
-      MDVOL_CHECK(false);
-  }
-}
-
-void WriteExecutor::DecodeLost(Unit& unit) {
-  const StripeFacts& facts = unit.piece.step->facts;
-  DecodeSet decode;
-  MDVOL_CHECK(PlanDecode(facts, unit.piece.columns, &decode));
-  absl::InlinedVector<ConstBlock, 16> survivors;
-  for (const uint32_t slot : decode.read_slots) {
-    survivors.push_back({facts.BlockIdOf(slot), unit.old_bytes[slot]});
-  }
-  absl::InlinedVector<MutableBlock, 2> lost;
-  for (const uint32_t slot : decode.lost_slots) {
-    lost.push_back({facts.BlockIdOf(slot), unit.old_bytes[slot]});
-  }
-  if (!lost.empty()) {
-    MDVOL_CHECK(Recover(survivors, lost, unit.piece.columns.size()));
-  }
-}
-
-void WriteExecutor::ReconstructParity(Unit& unit) {
-  const StripeFacts& facts = unit.piece.step->facts;
-  const StripeRoles& roles = facts.roles();
-  absl::InlinedVector<ConstBlock, 16> data;
-  for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
-    const uint32_t slot = roles.DataSlot(k);
-    unit.new_bytes[slot] = NewBlock(unit, k, const_cast<std::byte*>(unit.new_bytes[slot]));
-    data.push_back({facts.BlockIdOf(slot), unit.new_bytes[slot]});
-  }
-  const auto parity_into = [&](uint32_t slot) {
-    return facts.Access(slot, unit.piece.columns) == SlotAccess::kAbsent
-               ? nullptr
-               : const_cast<std::byte*>(unit.new_bytes[slot]);
-  };
-  GenerateParity(data, parity_into(roles.p_slot()), parity_into(roles.q_slot()),
-                 unit.piece.columns.size());
-}
-
-void WriteExecutor::ModifyParity(Unit& unit) {
-  const StripeFacts& facts = unit.piece.step->facts;
-  const StripeRoles& roles = facts.roles();
-  const size_t length = unit.piece.columns.size();
-  std::byte* p = unit.old_bytes[roles.p_slot()];  // null when absent
-  std::byte* q = unit.old_bytes[roles.q_slot()];
-  for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
-    const uint32_t slot = roles.DataSlot(k);
-    std::byte* old_bytes = unit.old_bytes[slot];
-    if (old_bytes == nullptr) {
-      continue;
-    }
-    unit.new_bytes[slot] = NewBlock(unit, k, const_cast<std::byte*>(unit.new_bytes[slot]));
-    XorBlocks(old_bytes, unit.new_bytes[slot], old_bytes, length);  // the difference
-    UpdateParity(static_cast<uint8_t>(roles.Exponent(slot)), old_bytes, p, q, length);
-  }
-  unit.new_bytes[roles.p_slot()] = p;
-  unit.new_bytes[roles.q_slot()] = q;
+void WriteExecutor::PlanAgain(const Piece& piece) {
+  StripeStep* const step = piece.step;
+  ForEachLane(piece.columns, [&](ColumnRange lane) {
+    pieces_.push_back(
+        {step, lane, ChooseWriteStrategy(step->facts, step->extents, lane, rmw_level_)});
+  });
 }
 
 void WriteExecutor::AddWrites(size_t unit_index) {
-  Unit& unit = units_[unit_index];
+  const Unit& unit = units_[unit_index];
   const StripeFacts& facts = unit.piece.step->facts;
+  // A block that was recovered from doubtful parity is no better for being written (I12).
+  const bool mends =
+      unit.piece.strategy == WriteStrategy::kDecode && unit.piece.step->facts.parity_trusted();
   for (uint32_t slot = 0; slot < facts.geometry().raid_disks(); ++slot) {
-    const ChunkRole role = facts.roles().RoleOf(slot);
     const SlotAccess access = facts.Access(slot, unit.piece.columns);
     if (access == SlotAccess::kAbsent || unit.new_bytes[slot] == nullptr) {
       continue;
     }
-    if (role.kind != ChunkKind::kData) {
-      if (unit.piece.strategy == WriteStrategy::kDataOnly) {
-        continue;
-      }
-    } else if (CoverOf(unit.piece.step->extents, role.data_index, unit.piece.columns) ==
-               Cover::kNone) {
-      if (access != SlotAccess::kUnreadable || unit.piece.strategy != WriteStrategy::kDecode) {
-        continue;
-      }
-    }
-    if (access == SlotAccess::kUnreadable) {
-      unit.piece.step->mended_slots.push_back(slot);
+    const ChunkRole role = facts.roles().RoleOf(slot);
+    const bool is_kept =
+        role.kind == ChunkKind::kData &&
+        CoverOf(unit.piece.step->extents, role.data_index, unit.piece.columns) == Cover::kNone;
+    if (is_kept && !(mends && access == SlotAccess::kUnreadable)) {
+      continue;
     }
     batch_.AddWrite(facts.Device(slot), facts.MemberOffset(slot, unit.piece.columns.begin),
                     unit.new_bytes[slot], unit.piece.columns.size());
@@ -357,24 +277,78 @@ void WriteExecutor::Write() {
       AddWrites(i);
     }
   }
-  if (batch_.empty() || batch_.Run()) {
+  if (batch_.empty()) {
     return;
   }
+  const bool all_written = batch_.Run();
   for (size_t i = 0; i < records_.size(); ++i) {
-    if (const int error = batch_.error(i); error != 0) {
-      NoteWriteError(units_[records_[i].unit], records_[i].slot, error);
+    IoRecord& record = records_[i];
+    record.error = batch_.error(i);
+    StripeStep& step = *units_[record.unit].piece.step;
+    if (record.error == 0 && step.facts.has_read_errors() &&
+        step.facts.HasReadError(record.slot, units_[record.unit].piece.columns)) {
+      step.mended_slots.push_back(record.slot);
+    }
+  }
+  for (size_t begin = 0; !all_written && begin < records_.size();) {
+    size_t end = begin + 1;
+    while (end < records_.size() && records_[end].unit == records_[begin].unit) {
+      ++end;
+    }
+    NoteWriteErrors(units_[records_[begin].unit], std::span(records_).subspan(begin, end - begin));
+    begin = end;
+  }
+}
+
+void WriteExecutor::NoteWriteErrors(Unit& unit, std::span<const IoRecord> written) {
+  StripeStep& step = *unit.piece.step;
+  uint32_t lost = step.facts.AbsentSlots(unit.piece.columns);
+  int full = 0;
+  for (const IoRecord& record : written) {
+    if (IsFull(record.error)) {
+      full = record.error;
+    } else if (record.error != 0) {
+      ++lost;
+      step.member_errors.push_back({.slot = record.slot, .error = record.error});
+    }
+  }
+  const bool is_stored = full == 0 && lost <= 2;
+  if (!is_stored) {
+    step.errors.push_back({unit.piece.columns, lost > 2 ? EIO : full});
+    if (IsUndoable(unit) && Undo(unit, written)) {
+      return;
+    }
+    step.owes_parity |= full != 0;
+  }
+  for (const IoRecord& record : written) {
+    if (record.error != 0 && !IsFull(record.error)) {
+      step.stale.push_back({.slot = record.slot, .error = record.error});
     }
   }
 }
 
-void WriteExecutor::NoteWriteError(Unit& unit, uint32_t slot, int error) {
-  StripeStep& step = *unit.piece.step;
-  if (IsFull(error)) {
-    step.errors.push_back({unit.piece.columns, error});
-    step.owes_parity = true;
-    return;
+// Puts the old bytes back on all members that were written, also on those where that failed: a part
+// may have been stored. True when all that had been stored is as it was.
+bool WriteExecutor::Undo(Unit& unit, std::span<const IoRecord> written) {
+  const StripeFacts& facts = unit.piece.step->facts;
+  RestoreOldBlocks(unit);
+  batch_.Clear();
+  for (const IoRecord& record : written) {
+    const bool is_data = facts.roles().RoleOf(record.slot).kind == ChunkKind::kData;
+    batch_.AddWrite(facts.Device(record.slot),
+                    facts.MemberOffset(record.slot, unit.piece.columns.begin),
+                    is_data ? unit.old_bytes[record.slot] : unit.new_bytes[record.slot],
+                    unit.piece.columns.size());
   }
-  step.member_errors.push_back({.slot = slot, .error = error});
+  if (batch_.Run()) {
+    return true;
+  }
+  for (size_t i = 0; i < written.size(); ++i) {
+    if (batch_.error(i) != 0 && written[i].error == 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace mdvol

@@ -1,10 +1,12 @@
 // Carries write plans out: read, compute, write, for one or several stripes that the caller leads.
 //
 // Work is cut into pieces that fit the thread's scratch; the pieces of one wave share one batch of
-// reads and one batch of writes, so that neighbours on a member merge across stripes. A read error
-// makes the block unreadable and the piece is planned anew (nothing has been written for it yet); a
-// write error is noted and everything else is still written (DESIGN: nothing is re-planned from
-// half-written members). Runs in the caller's thread, takes no lock.
+// reads and one batch of writes, so that neighbours on a member merge across stripes. After a read
+// error the piece is tried again lane by lane; a lane that fails again is unreadable and is planned
+// anew (nothing has been written for it yet). A write error is noted and everything else is still
+// written: nothing is re-planned from half-written members. But where bytes that nobody writes have
+// no home but parity, and the new bytes cannot be stored, the old ones are put back (Undo), or the
+// loss of the write would be theirs. Runs in the caller's thread, takes no lock.
 
 #ifndef MDVOL_CORE_STRIPE_WRITE_EXECUTOR_H_
 #define MDVOL_CORE_STRIPE_WRITE_EXECUTOR_H_
@@ -41,6 +43,7 @@ struct StripeStep {
 
   absl::InlinedVector<ColumnError, 1> errors;
   MemberErrors member_errors;
+  MemberErrors stale;        // those of them that left a block unlike the rest of its stripe
   bool owes_parity = false;  // a full file system kept P, Q and data from agreeing (I13)
   absl::InlinedVector<uint32_t, 1>
       mended_slots;  // unreadable blocks rewritten with recovered bytes
@@ -64,30 +67,35 @@ class WriteExecutor {
   struct Unit {
     Piece piece;
     absl::InlinedVector<std::byte*, 16> old_bytes;        // read from the member, or recovered
-    absl::InlinedVector<const std::byte*, 16> new_bytes;  // to be written
+    absl::InlinedVector<const std::byte*, 16> new_bytes;  // to be written: the caller's, or ours
     bool read_failed = false;
   };
 
-  enum class IoPurpose : uint8_t { kRead, kWrite };
   struct IoRecord {
     size_t unit;
     uint32_t slot;
+    int error = 0;
   };
 
   void PlanPieces();
   void PunchHoles();
   void RunWave();
   bool Prepare(const Piece& piece);
-  void WantSlots(const Piece& piece, absl::InlinedVector<uint32_t, 16>* read_slots) const;
+  static void WantSlots(const Piece& piece, absl::InlinedVector<uint32_t, 16>* read_slots);
+  bool TakeScratch(Unit& unit, std::span<const uint32_t> read_slots);
   void Read();
-  void Compute(Unit& unit);
-  void ReconstructParity(Unit& unit);
-  void ModifyParity(Unit& unit);
-  void DecodeLost(Unit& unit);
-  const std::byte* NewBlock(Unit& unit, uint32_t data_index, std::byte* into);
+  void PlanAgain(const Piece& piece);
+  static void Compute(Unit& unit);
+  static void ReconstructParity(Unit& unit);
+  static void ModifyParity(Unit& unit);
+  static void DecodeLost(Unit& unit);
+  static const std::byte* NewBlock(const Unit& unit, uint32_t data_index, std::byte* into);
   void Write();
   void AddWrites(size_t unit_index);
-  void NoteWriteError(Unit& unit, uint32_t slot, int error);
+  void NoteWriteErrors(Unit& unit, std::span<const IoRecord> written);
+  static bool IsUndoable(const Unit& unit);
+  static void RestoreOldBlocks(Unit& unit);
+  bool Undo(Unit& unit, std::span<const IoRecord> written);
 
   std::span<StripeStep> steps_;
   const uint32_t rmw_level_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/stripe/columns.h"
@@ -13,11 +15,11 @@ namespace {
 
 constexpr uint32_t kCannot = std::numeric_limits<uint32_t>::max();
 
-// Cuts the part of `list` that `newer` covers away and adds `newer`.
+// Cuts the part of `list`, all of one data index, that `newer` covers away and adds `newer`.
 void Overlay(ExtentList& list, const NewExtent& newer) {
   ExtentList result;
   for (const NewExtent& old : list) {
-    if (old.data_index != newer.data_index || !old.columns.Intersects(newer.columns)) {
+    if (!old.columns.Intersects(newer.columns)) {
       result.push_back(old);
       continue;
     }
@@ -54,17 +56,20 @@ struct SegmentCounts {
   uint32_t none = 0;
   bool kept_readable = true;     // every chunk of which old bytes stay (part, none) can be read
   bool touched_readable = true;  // every chunk that is written (whole, part) can be read
+  bool kept_failed = false;      // a read error was met in a chunk that is not written at all
 };
 
 SegmentCounts Count(const StripeFacts& facts, std::span<const NewExtent> extents,
                     ColumnRange columns) {
   SegmentCounts counts;
   for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
-    const bool readable = facts.Readable(facts.roles().DataSlot(k), columns);
+    const uint32_t slot = facts.roles().DataSlot(k);
+    const bool readable = facts.Readable(slot, columns);
     switch (CoverOf(extents, k, columns)) {
       case Cover::kNone:
         ++counts.none;
         counts.kept_readable &= readable;
+        counts.kept_failed |= facts.HasReadError(slot, columns);
         break;
       case Cover::kPart:
         ++counts.part;
@@ -78,14 +83,6 @@ SegmentCounts Count(const StripeFacts& facts, std::span<const NewExtent> extents
     }
   }
   return counts;
-}
-
-uint32_t AbsentSlots(const StripeFacts& facts, ColumnRange columns) {
-  uint32_t absent = 0;
-  for (uint32_t slot = 0; slot < facts.geometry().raid_disks(); ++slot) {
-    absent += facts.Access(slot, columns) == SlotAccess::kAbsent ? 1u : 0u;
-  }
-  return absent;
 }
 
 uint32_t ReadModifyCost(const SegmentCounts& counts, SlotAccess p, SlotAccess q) {
@@ -104,13 +101,22 @@ ExtentList FlattenExtents(std::span<const NewExtent> extents) {
     list.assign(extents.begin(), extents.end());
     return list;
   }
-  for (const NewExtent& extent : extents) {
-    Overlay(list, extent);
-  }
-  std::sort(list.begin(), list.end(), [](const NewExtent& a, const NewExtent& b) {
-    return a.data_index != b.data_index ? a.data_index < b.data_index
-                                        : a.columns.begin < b.columns.begin;
+  // Chunk by chunk, oldest first in each: many writers to one stripe rarely meet in one chunk.
+  std::vector<NewExtent> by_chunk(extents.begin(), extents.end());
+  std::stable_sort(by_chunk.begin(), by_chunk.end(), [](const NewExtent& a, const NewExtent& b) {
+    return a.data_index < b.data_index;
   });
+  ExtentList chunk;
+  for (size_t i = 0; i < by_chunk.size(); ++i) {
+    Overlay(chunk, by_chunk[i]);
+    if (i + 1 == by_chunk.size() || by_chunk[i + 1].data_index != by_chunk[i].data_index) {
+      std::sort(chunk.begin(), chunk.end(), [](const NewExtent& a, const NewExtent& b) {
+        return a.columns.begin < b.columns.begin;
+      });
+      list.insert(list.end(), chunk.begin(), chunk.end());
+      chunk.clear();
+    }
+  }
   return list;
 }
 
@@ -148,7 +154,7 @@ bool PlanDecode(const StripeFacts& facts, ColumnRange columns, DecodeSet* decode
 WriteStrategy ChooseWriteStrategy(const StripeFacts& facts, std::span<const NewExtent> extents,
                                   ColumnRange columns, uint32_t rmw_level) {
   const SegmentCounts counts = Count(facts, extents, columns);
-  if (AbsentSlots(facts, columns) > 2) {
+  if (facts.AbsentSlots(columns) > 2) {
     return WriteStrategy::kImpossible;  // what is written could not be read back
   }
   const SlotAccess p = facts.Access(facts.roles().p_slot(), columns);
@@ -159,23 +165,25 @@ WriteStrategy ChooseWriteStrategy(const StripeFacts& facts, std::span<const NewE
                                                        : WriteStrategy::kImpossible;
   }
   const uint32_t reconstruct = counts.kept_readable ? counts.none + counts.part : kCannot;
-  if (!facts.parity_trusted() && reconstruct != kCannot) {
-    return WriteStrategy::kReconstruct;  // I12: nothing may be derived from this parity
-  }
+  const uint32_t modify = ReadModifyCost(counts, p, q);
   DecodeSet decode_set;
   const uint32_t decode = PlanDecode(facts, columns, &decode_set)
                               ? static_cast<uint32_t>(decode_set.read_slots.size())
                               : kCannot;
-  const uint32_t modify = ReadModifyCost(counts, p, q);
   const uint32_t other = std::min(reconstruct, decode);
-  const bool modify_wins = rmw_level == 0   ? other == kCannot
-                           : rmw_level == 1 ? modify < other
-                                            : modify <= other;
-  if (modify != kCannot && modify_wins) {
-    return WriteStrategy::kReadModify;
-  }
-  if (other == kCannot) {
+  if (modify == kCannot && other == kCannot) {
     return WriteStrategy::kImpossible;
+  }
+  bool modify_wins = false;
+  if (other == kCannot) {
+    modify_wins = true;
+  } else if (!facts.parity_trusted()) {
+    modify_wins = reconstruct == kCannot && modify != kCannot;
+  } else if (modify != kCannot && !(counts.kept_failed && decode != kCannot)) {
+    modify_wins = (rmw_level >= 1 && modify < other) || (rmw_level >= 2 && modify == other);
+  }
+  if (modify_wins) {
+    return WriteStrategy::kReadModify;
   }
   return reconstruct <= decode ? WriteStrategy::kReconstruct : WriteStrategy::kDecode;
 }
@@ -184,7 +192,7 @@ WritePlan PlanStripeWrite(const StripeFacts& facts, std::span<const NewExtent> e
                           uint32_t rmw_level) {
   MDVOL_CHECK(!extents.empty());
   WritePlan plan;
-  for (const ColumnRange& columns : CutColumns(extents, facts.members().alignment_bytes)) {
+  for (const ColumnRange& columns : CutColumns(facts, extents)) {
     plan.push_back({columns, ChooseWriteStrategy(facts, extents, columns, rmw_level)});
   }
   return plan;

@@ -31,7 +31,8 @@ ExtentList FlattenExtents(std::span<const NewExtent> extents);
 
 enum class Cover : uint8_t { kNone, kPart, kWhole };
 
-// How much of `columns` of chunk `data_index` the (flattened) extents overwrite.
+// How much of `columns` of chunk `data_index` the (flattened) extents overwrite. Whole may be the
+// work of several extents.
 Cover CoverOf(std::span<const NewExtent> extents, uint32_t data_index, ColumnRange columns);
 
 enum class WriteStrategy : uint8_t {
@@ -51,6 +52,9 @@ struct WriteSegment {
 using WritePlan = absl::InlinedVector<WriteSegment, 4>;
 
 // The cheapest right way for one segment; `columns` is a segment of the plan or a piece of one.
+// Where parity is not trusted (I12) it is replaced if that is possible, else kept in step with the
+// data, and only then believed. A read error that was met in a block whose bytes stay is mended on
+// the way if it can be, as in md.
 WriteStrategy ChooseWriteStrategy(const StripeFacts& facts, std::span<const NewExtent> extents,
                                   ColumnRange columns, uint32_t rmw_level);
 

@@ -1,0 +1,84 @@
+// See unsettled_stripes.h.
+
+#include "core/stripe/unsettled_stripes.h"
+
+#include <algorithm>
+
+namespace mdvol {
+
+void UnsettledStripes::NoteStale(const StripeFacts& facts, const MemberError& error) {
+  const MemberDevice* device = facts.Device(error.slot);
+  absl::MutexLock lock(&mutex_);
+  auto& stale = stripes_[facts.stripe()].stale;
+  const bool is_known = std::any_of(stale.begin(), stale.end(), [&](const StaleBlock& block) {
+    return block.error.slot == error.slot && block.device == device;
+  });
+  if (!is_known) {
+    stale.push_back({error, device});
+  }
+  UpdateCount();
+}
+
+void UnsettledStripes::NoteOwedParity(uint64_t stripe) {
+  absl::MutexLock lock(&mutex_);
+  stripes_[stripe].owes_parity = true;
+  UpdateCount();
+}
+
+void UnsettledStripes::ParityRecomputed(uint64_t stripe) {
+  if (IsEmpty()) {
+    return;
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto found = stripes_.find(stripe);
+  if (found == stripes_.end()) {
+    return;
+  }
+  found->second.owes_parity = false;
+  if (found->second.stale.empty()) {
+    stripes_.erase(found);
+  }
+  UpdateCount();
+}
+
+void UnsettledStripes::ApplyTo(StripeFacts& facts, MemberErrors* errors) {
+  if (IsEmpty()) {
+    return;
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto found = stripes_.find(facts.stripe());
+  if (found == stripes_.end()) {
+    return;
+  }
+  DropSettled(facts.members(), found->second);
+  for (const StaleBlock& block : found->second.stale) {
+    facts.MarkStale(block.error.slot);
+    errors->push_back(block.error);
+  }
+  if (found->second.owes_parity) {
+    facts.set_parity_trusted(false);
+  } else if (found->second.stale.empty()) {
+    stripes_.erase(found);
+  }
+  UpdateCount();
+}
+
+void UnsettledStripes::MembersChanged(const MemberView& members) {
+  absl::MutexLock lock(&mutex_);
+  absl::erase_if(stripes_, [&](auto& entry) {
+    DropSettled(members, entry.second);
+    return entry.second.stale.empty() && !entry.second.owes_parity;
+  });
+  UpdateCount();
+}
+
+void UnsettledStripes::DropSettled(const MemberView& members, Unsettled& unsettled) {
+  auto& stale = unsettled.stale;
+  stale.erase(std::remove_if(stale.begin(), stale.end(),
+                             [&](const StaleBlock& block) {
+                               return members.slots[block.error.slot].device != block.device;
+                             }),
+              stale.end());
+}
+
+}  // namespace mdvol

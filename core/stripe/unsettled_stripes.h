@@ -1,0 +1,68 @@
+// UnsettledStripes: what failed writes left behind, until the array has drawn the consequences.
+//
+//   stale blocks  a write to the block failed while the rest of the stripe was written. Until the
+//                 member has been failed (I3) others still see it in their view of the members; to
+//                 plan with what it holds would put wrong parity under their bytes.
+//   owed parity   a full file system kept data, P and Q from agreeing (I13); until parity has been
+//                 recomputed nothing is reconstructed and rewritten from it.
+//
+// Noted by leaders before they give up the stripe, applied to the facts by whoever has the stripe
+// next. Thread-safe. Empty nearly always, and then free.
+
+#ifndef MDVOL_CORE_STRIPE_UNSETTLED_STRIPES_H_
+#define MDVOL_CORE_STRIPE_UNSETTLED_STRIPES_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/synchronization/mutex.h"
+#include "core/stripe/stripe_facts.h"
+#include "core/stripe/stripe_locks.h"
+
+namespace mdvol {
+
+class UnsettledStripes {
+ public:
+  // `error` names the slot and what the write to its block met.
+  void NoteStale(const StripeFacts& facts, const MemberError& error);
+  void NoteOwedParity(uint64_t stripe);
+  void ParityRecomputed(uint64_t stripe);
+
+  // Makes the facts of a stripe true. The errors of the stale blocks are added to *errors: who
+  // skips a block may not be acknowledged before its member has been failed either (I3).
+  void ApplyTo(StripeFacts& facts, MemberErrors* errors);
+
+  // A stale block is settled when its member has left the slot.
+  void MembersChanged(const MemberView& members);
+
+  size_t CountForTest() const { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  struct StaleBlock {
+    MemberError error;
+    const MemberDevice* device;  // to be compared alone
+  };
+  struct Unsettled {
+    absl::InlinedVector<StaleBlock, 1> stale;
+    bool owes_parity = false;
+  };
+
+  static void DropSettled(const MemberView& members, Unsettled& unsettled);
+  // Whoever has the stripe sees what its last leader noted: the stripe's lock lies between.
+  bool IsEmpty() const { return count_.load(std::memory_order_relaxed) == 0; }
+  void UpdateCount() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    count_.store(stripes_.size(), std::memory_order_relaxed);
+  }
+
+  absl::Mutex mutex_;
+  absl::flat_hash_map<uint64_t, Unsettled> stripes_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<size_t> count_ = 0;  // stripes_.size()
+};
+
+}  // namespace mdvol
+
+#endif  // MDVOL_CORE_STRIPE_UNSETTLED_STRIPES_H_

@@ -1,0 +1,163 @@
+// WriteExecutor: the arithmetic of one unit, between its reads and its writes. See
+// write_executor.h.
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/check.h"
+#include "core/parity/parity.h"
+#include "core/stripe/write_executor.h"
+
+namespace mdvol {
+namespace {
+
+// What lies in new_bytes is ours before Compute (taken from scratch by Prepare, or null), and for P
+// and Q always.
+std::byte* Ours(const std::byte* bytes) { return const_cast<std::byte*>(bytes); }
+
+}  // namespace
+
+// The new bytes of a data chunk in the unit's columns: put together in `into` when Prepare found
+// that to be necessary, otherwise the caller's own, or the old ones where nothing is written.
+const std::byte* WriteExecutor::NewBlock(const Unit& unit, uint32_t data_index, std::byte* into) {
+  const ColumnRange columns = unit.piece.columns;
+  const std::byte* old_bytes = unit.old_bytes[unit.piece.step->facts.roles().DataSlot(data_index)];
+  if (into != nullptr && old_bytes != nullptr) {
+    std::memcpy(into, old_bytes, columns.size());
+  }
+  for (const NewExtent& extent : unit.piece.step->extents) {
+    if (extent.data_index != data_index || !extent.columns.Intersects(columns)) {
+      continue;
+    }
+    if (into == nullptr) {
+      MDVOL_CHECK(extent.columns.begin <= columns.begin && columns.end <= extent.columns.end);
+      return extent.bytes + (columns.begin - extent.columns.begin);
+    }
+    const uint64_t begin = std::max(extent.columns.begin, columns.begin);
+    const uint64_t end = std::min(extent.columns.end, columns.end);
+    std::memcpy(into + (begin - columns.begin), extent.bytes + (begin - extent.columns.begin),
+                end - begin);
+  }
+  return into != nullptr ? into : old_bytes;
+}
+
+void WriteExecutor::Compute(Unit& unit) {
+  switch (unit.piece.strategy) {
+    case WriteStrategy::kDecode:
+      DecodeLost(unit);
+      ReconstructParity(unit);
+      break;
+    case WriteStrategy::kReconstruct:
+      ReconstructParity(unit);
+      break;
+    case WriteStrategy::kReadModify:
+      ModifyParity(unit);
+      break;
+    case WriteStrategy::kDataOnly:
+      for (uint32_t k = 0; k < unit.piece.step->facts.geometry().data_disks(); ++k) {
+        const uint32_t slot = unit.piece.step->facts.roles().DataSlot(k);
+        unit.new_bytes[slot] = NewBlock(unit, k, Ours(unit.new_bytes[slot]));
+      }
+      break;
+    case WriteStrategy::kImpossible:
+      MDVOL_CHECK(false);
+  }
+}
+
+void WriteExecutor::DecodeLost(Unit& unit) {
+  const StripeFacts& facts = unit.piece.step->facts;
+  DecodeSet decode;
+  MDVOL_CHECK(PlanDecode(facts, unit.piece.columns, &decode));
+  absl::InlinedVector<ConstBlock, 16> survivors;
+  for (const uint32_t slot : decode.read_slots) {
+    survivors.push_back({facts.BlockIdOf(slot), unit.old_bytes[slot]});
+  }
+  absl::InlinedVector<MutableBlock, 2> lost;
+  for (const uint32_t slot : decode.lost_slots) {
+    lost.push_back({facts.BlockIdOf(slot), unit.old_bytes[slot]});
+  }
+  if (!lost.empty()) {
+    MDVOL_CHECK(Recover(survivors, lost, unit.piece.columns.size()));
+  }
+}
+
+void WriteExecutor::ReconstructParity(Unit& unit) {
+  const StripeFacts& facts = unit.piece.step->facts;
+  const StripeRoles& roles = facts.roles();
+  absl::InlinedVector<ConstBlock, 16> data;
+  for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
+    const uint32_t slot = roles.DataSlot(k);
+    unit.new_bytes[slot] = NewBlock(unit, k, Ours(unit.new_bytes[slot]));
+    data.push_back({facts.BlockIdOf(slot), unit.new_bytes[slot]});
+  }
+  const auto parity_into = [&](uint32_t slot) {
+    return facts.Access(slot, unit.piece.columns) == SlotAccess::kAbsent
+               ? nullptr
+               : Ours(unit.new_bytes[slot]);
+  };
+  GenerateParity(data, parity_into(roles.p_slot()), parity_into(roles.q_slot()),
+                 unit.piece.columns.size());
+}
+
+// Afterwards the old bytes of the data chunks written are the differences instead, and those of P
+// and Q the new P and Q.
+void WriteExecutor::ModifyParity(Unit& unit) {
+  const StripeFacts& facts = unit.piece.step->facts;
+  const StripeRoles& roles = facts.roles();
+  const size_t length = unit.piece.columns.size();
+  std::byte* p = unit.old_bytes[roles.p_slot()];  // null when absent
+  std::byte* q = unit.old_bytes[roles.q_slot()];
+  for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
+    const uint32_t slot = roles.DataSlot(k);
+    std::byte* old_bytes = unit.old_bytes[slot];
+    if (old_bytes == nullptr) {
+      continue;
+    }
+    unit.new_bytes[slot] = NewBlock(unit, k, Ours(unit.new_bytes[slot]));
+    XorBlocks(old_bytes, unit.new_bytes[slot], old_bytes, length);
+    UpdateParity(static_cast<uint8_t>(roles.Exponent(slot)), old_bytes, p, q, length);
+  }
+  unit.new_bytes[roles.p_slot()] = p;
+  unit.new_bytes[roles.q_slot()] = q;
+}
+
+// Whether a failed write of this unit would be the loss of bytes that it does not write, and the
+// old bytes of all that it writes are known.
+bool WriteExecutor::IsUndoable(const Unit& unit) {
+  if (unit.piece.strategy != WriteStrategy::kReadModify &&
+      unit.piece.strategy != WriteStrategy::kDecode) {
+    return false;  // all bytes that stay are on members that can be read
+  }
+  const StripeFacts& facts = unit.piece.step->facts;
+  for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
+    if (!facts.Readable(facts.roles().DataSlot(k), unit.piece.columns) &&
+        CoverOf(unit.piece.step->extents, k, unit.piece.columns) != Cover::kWhole) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Undoes Compute: the old bytes of data in old_bytes, those of P and Q in new_bytes.
+void WriteExecutor::RestoreOldBlocks(Unit& unit) {
+  const StripeFacts& facts = unit.piece.step->facts;
+  const StripeRoles& roles = facts.roles();
+  const size_t length = unit.piece.columns.size();
+  std::byte* p = Ours(unit.new_bytes[roles.p_slot()]);
+  std::byte* q = Ours(unit.new_bytes[roles.q_slot()]);
+  absl::InlinedVector<ConstBlock, 16> data;
+  for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
+    const uint32_t slot = roles.DataSlot(k);
+    std::byte* old_bytes = unit.old_bytes[slot];
+    data.push_back({facts.BlockIdOf(slot), old_bytes});
+    if (unit.piece.strategy == WriteStrategy::kReadModify && old_bytes != nullptr) {
+      UpdateParity(static_cast<uint8_t>(roles.Exponent(slot)), old_bytes, p, q, length);
+      XorBlocks(old_bytes, unit.new_bytes[slot], old_bytes, length);
+    }
+  }
+  if (unit.piece.strategy == WriteStrategy::kDecode) {
+    GenerateParity(data, p, q, length);
+  }
+}
+
+}  // namespace mdvol
