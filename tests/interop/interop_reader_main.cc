@@ -19,6 +19,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "core/array/array.h"
 #include "core/array/events.h"
 #include "core/array/member_loader.h"
@@ -49,7 +50,7 @@ bool Contains(const std::vector<size_t>& list, size_t value) {
 std::string Describe(const Losses& losses) {
   if (losses.empty()) return "nothing left out";
   std::string text = "left out:";
-  for (const size_t member : losses) text += " " + std::to_string(member);
+  for (const size_t member : losses) absl::StrAppend(&text, " ", member);
   return text;
 }
 
@@ -148,7 +149,9 @@ int Run(int argc, char** argv) {
   app.add_option("--expect", arguments.expected, "What the volume must read as")->required();
   app.add_option("--bytes", arguments.volume_bytes, "Size of the volume")->required();
   app.add_option("--losses", arguments.losses, "Losses at most")->check(CLI::Range(0, 2));
-  app.add_option("--stale", arguments.stale, "Members that are out of date")->delimiter(',');
+  app.add_option("--stale", arguments.stale, "Members that are out of date")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("members", arguments.members)->required();
   try {
     app.parse(argc, argv);

@@ -39,7 +39,7 @@ daemon_of() {
   local -a words
   mountpoint=$(readlink -m "$1")
   for process in /proc/[0-9]*; do
-    mapfile -d '' -t words <"$process/cmdline" 2>/dev/null || continue
+    { mapfile -d "" -t words <"$process/cmdline"; } 2>/dev/null || continue
     [ "${#words[@]}" -ge 3 ] && [ "$(basename "${words[0]}")" = "$(basename "$MDVOL_BIN")" ] || continue
     [ "${words[1]}" = mount ] || continue
     if [ "$(cd "$(readlink "$process/cwd")" 2>/dev/null && readlink -m "${words[-1]}")" = "$mountpoint" ] ||
