@@ -54,6 +54,7 @@ struct SegmentCounts {
   uint32_t whole = 0;
   uint32_t part = 0;
   uint32_t none = 0;
+  bool part_readable = true;     // every chunk that is written in part can be read
   bool kept_readable = true;     // every chunk of which old bytes stay (part, none) can be read
   bool touched_readable = true;  // every chunk that is written (whole, part) can be read
   bool kept_failed = false;      // a read error was met in a chunk that is not written at all
@@ -73,6 +74,7 @@ SegmentCounts Count(const StripeFacts& facts, std::span<const NewExtent> extents
         break;
       case Cover::kPart:
         ++counts.part;
+        counts.part_readable &= readable;
         counts.kept_readable &= readable;
         counts.touched_readable &= readable;
         break;
@@ -161,8 +163,7 @@ WriteStrategy ChooseWriteStrategy(const StripeFacts& facts, std::span<const NewE
   const SlotAccess q = facts.Access(facts.roles().q_slot(), columns);
   if (p == SlotAccess::kAbsent && q == SlotAccess::kAbsent) {
     // Both losses are spent on parity: a block written in part must be readable itself.
-    return counts.part == 0 || counts.touched_readable ? WriteStrategy::kDataOnly
-                                                       : WriteStrategy::kImpossible;
+    return counts.part_readable ? WriteStrategy::kDataOnly : WriteStrategy::kImpossible;
   }
   const uint32_t reconstruct = counts.kept_readable ? counts.none + counts.part : kCannot;
   const uint32_t modify = ReadModifyCost(counts, p, q);
