@@ -3,13 +3,12 @@
 #include "core/device/io_batch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/check.h"
 
 namespace mdvol {
 namespace {
-
-constexpr uint32_t kFlushRank = uint32_t{1} << 31;
 
 // absl's clear() gives the memory back; this keeps it.
 template <typename Vector>
@@ -18,6 +17,10 @@ void Empty(Vector& vector) {
 }
 
 }  // namespace
+
+bool IoBatch::DoesNothing(const Extent& extent) {
+  return extent.length_bytes == 0 && extent.kind != IoKind::kFlush;
+}
 
 size_t IoBatch::Add(const Extent& extent) {
   extents_.push_back(extent);
@@ -46,7 +49,6 @@ size_t IoBatch::AddFlush(MemberDevice* device) {
 void IoBatch::Clear() {
   Empty(extents_);
   Empty(order_);
-  Empty(devices_);
   Empty(first_);
   request_count_ = 0;
 }
@@ -69,7 +71,7 @@ bool IoBatch::Run() {
 }
 
 void IoBatch::RunAlone(Extent& extent) {
-  if (extent.length_bytes == 0 && extent.kind != IoKind::kFlush) {
+  if (DoesNothing(extent)) {
     return;
   }
   IoRequest request;
@@ -108,31 +110,51 @@ void IoBatch::RankDevices() {
     if (guess == devices_.size()) {
       devices_.push_back(extent.device);
     }
-    extent.rank = static_cast<uint32_t>(guess) | (extent.kind == IoKind::kFlush ? kFlushRank : 0);
+    extent.rank = static_cast<uint32_t>(guess);
     ++guess;
   }
 }
 
-bool IoBatch::ComesBefore(uint32_t a, uint32_t b) const {
-  const Extent& left = extents_[a];
-  const Extent& right = extents_[b];
-  return left.rank != right.rank ? left.rank < right.rank : left.offset_bytes < right.offset_bytes;
+// Members are told apart by rank, in two passes; what is left to sort is a member's own extents,
+// and those are mostly added in ascending order.
+void IoBatch::SortExtents() {
+  PlaceExtentsByRank();
+  const auto comes_before = [this](uint32_t a, uint32_t b) {
+    return extents_[a].offset_bytes < extents_[b].offset_bytes;
+  };
+  auto begin = order_.begin();
+  for (const uint32_t rank_end : rank_ends_) {
+    const auto end = order_.begin() + rank_end;
+    if (!std::is_sorted(begin, end, comes_before)) {
+      std::sort(begin, end, comes_before);
+    }
+    begin = end;
+  }
 }
 
-void IoBatch::SortExtents() {
-  Empty(order_);
-  bool is_sorted = true;
-  for (uint32_t i = 0; i < extents_.size(); ++i) {
-    extents_[i].error = 0;
-    if (extents_[i].length_bytes == 0 && extents_[i].kind != IoKind::kFlush) {
-      continue;
+// Fills order_ by rank and, within a rank, as the extents were added.
+void IoBatch::PlaceExtentsByRank() {
+  const auto device_count = static_cast<uint32_t>(devices_.size());
+  Empty(rank_ends_);
+  rank_ends_.resize(2 * size_t{device_count}, 0);
+  for (Extent& extent : extents_) {
+    extent.error = 0;
+    if (extent.kind == IoKind::kFlush) {
+      extent.rank += device_count;
     }
-    is_sorted = is_sorted && (order_.empty() || !ComesBefore(i, order_.back()));
-    order_.push_back(i);
+    if (!DoesNothing(extent)) {
+      ++rank_ends_[extent.rank];
+    }
   }
-  if (!is_sorted) {
-    std::sort(order_.begin(), order_.end(),
-              [this](uint32_t a, uint32_t b) { return ComesBefore(a, b); });
+  uint32_t total = 0;
+  for (uint32_t& rank_end : rank_ends_) {
+    total += std::exchange(rank_end, total);  // where the rank begins
+  }
+  order_.resize(total);
+  for (uint32_t i = 0; i < extents_.size(); ++i) {
+    if (!DoesNothing(extents_[i])) {
+      order_[rank_ends_[extents_[i].rank]++] = i;
+    }
   }
 }
 

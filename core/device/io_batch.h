@@ -61,13 +61,14 @@ class IoBatch {
     uint32_t rank = 0;  // which member, in the order of their first use; flushes behind all others
   };
 
+  static bool DoesNothing(const Extent& extent);
   static void RunAlone(Extent& extent);
   static void AddBuffer(IoRequest& request, const Extent& extent);
 
   size_t Add(const Extent& extent);
   void RankDevices();
-  bool ComesBefore(uint32_t a, uint32_t b) const;
   void SortExtents();
+  void PlaceExtentsByRank();
   void PlanRequests();
   void BeginRequest(const Extent& extent);
   bool CollectErrors();
@@ -79,6 +80,7 @@ class IoBatch {
   // request_count_ are kept for the capacity of their buffers.
   absl::InlinedVector<uint32_t, 16> order_;
   absl::InlinedVector<MemberDevice*, 16> devices_;
+  absl::InlinedVector<uint32_t, 33> rank_ends_;  // where in order_ the extents of each rank end
   absl::InlinedVector<IoRequest, 8> requests_;
   absl::InlinedVector<uint32_t, 9> first_;
   size_t request_count_ = 0;
