@@ -106,6 +106,13 @@ void StripeLocks::UnlockShared(uint64_t stripe) {
   }
 }
 
+size_t StripeLocks::CountWaiting(uint64_t stripe) {
+  Shard& shard = ShardOf(stripe);
+  absl::MutexLock lock(&shard.mutex);
+  const auto found = shard.entries.find(stripe);
+  return found == shard.entries.end() ? 0 : found->second.queue.size();
+}
+
 void StripeLocks::GrantWriters(Entry& entry, Waiter& leader) {
   leader.group->push_back(leader.write);
   std::vector<Waiter*> rest;

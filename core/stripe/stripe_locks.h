@@ -74,6 +74,9 @@ class StripeLocks {
   bool TryLockShared(uint64_t stripe);
   void UnlockShared(uint64_t stripe);
 
+  // How many callers wait for the stripe at this moment; followers of a leader do not count.
+  size_t CountWaiting(uint64_t stripe);
+
  private:
   enum class Kind : uint8_t { kWriter, kExclusive, kShared };
   enum class Turn : uint8_t { kWaiting, kGranted, kFollowing, kAnswered };

@@ -39,7 +39,7 @@ class UnsettledStripes {
   // A stale block is settled when its member has left the slot.
   void MembersChanged(const MemberView& members);
 
-  size_t CountForTest() const { return count_.load(std::memory_order_relaxed); }
+  size_t size() const { return count_.load(std::memory_order_relaxed); }
 
  private:
   struct StaleBlock {
