@@ -3,6 +3,7 @@
 #include "fuse/members.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <utility>
 
@@ -12,16 +13,38 @@
 #include "core/device/file_device.h"
 
 namespace mdvol {
+namespace {
+
+// The same file under two names (links included) is refused before a lock on it would say no more
+// than that somebody holds it.
+absl::Status CheckGivenOnce(const std::string& path,
+                            std::vector<std::pair<FileIdentity, std::string>>& seen) {
+  const absl::StatusOr<FileIdentity> identity = IdentifyFile(path);
+  if (!identity.ok()) {
+    return absl::OkStatus();  // Opening it tells more.
+  }
+  for (const auto& [other, other_path] : seen) {
+    if (other == *identity) {
+      return ErrnoStatus(EINVAL, path + ": given twice: it is the same file as " + other_path);
+    }
+  }
+  seen.emplace_back(*identity, path);
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
   FileDeviceOptions options;
   options.read_only = config.array.read_only.value_or(false);
   options.direct = config.io.direct.value_or(false);
   OpenedMembers opened;
+  std::vector<std::pair<FileIdentity, std::string>> seen;
   for (const std::string& path : config.array.members) {
     if (path == "missing") {
       continue;
     }
+    MDVOL_RETURN_IF_ERROR(CheckGivenOnce(path, seen));
     MDVOL_ASSIGN_OR_RETURN(auto file, OpenFileDevice(path, options));
     // The seed makes a probability repeatable from mount to mount, and differ from member to
     // member.

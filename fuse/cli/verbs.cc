@@ -7,7 +7,8 @@
 namespace mdvol {
 
 std::span<AddVerb* const> AllVerbs() {
-  static constexpr std::array kVerbs{&AddPolicies};
+  static constexpr std::array kVerbs{&AddCreate, &AddMount, &AddDetail, &AddStatus,  &AddFail,
+                                     &AddGet,    &AddSet,   &AddStop,   &AddPolicies};
   return kVerbs;
 }
 

@@ -188,6 +188,17 @@ absl::StatusOr<std::string> RenderDetail(std::string_view heading, std::string_v
   }
 }
 
+namespace {
+
+// "7.63": rounded to hundredths, halves up, in integers as mdadm does.
+std::string InUnits(uint64_t bytes, uint64_t unit_bytes) {
+  const uint64_t hundredths =
+      bytes / unit_bytes * 100 + (bytes % unit_bytes * 200 / unit_bytes + 1) / 2;
+  return absl::StrFormat("%u.%02u", hundredths / 100, hundredths % 100);
+}
+
+}  // namespace
+
 std::string HumanSize(uint64_t bytes) {
   struct Unit {
     uint64_t binary;
@@ -201,9 +212,8 @@ std::string HumanSize(uint64_t bytes) {
   }
   // Two units of the next size at least before that one is used.
   const Unit& unit = bytes < 2 * kGiB ? kUnits[0] : bytes < 2 * kTiB ? kUnits[1] : kUnits[2];
-  const auto size = static_cast<double>(bytes);
-  return absl::StrFormat(" (%.2f %ciB %.2f %cB)", size / static_cast<double>(unit.binary),
-                         unit.letter, size / static_cast<double>(unit.decimal), unit.letter);
+  return absl::StrFormat(" (%s %ciB %s %cB)", InUnits(bytes, unit.binary), unit.letter,
+                         InUnits(bytes, unit.decimal), unit.letter);
 }
 
 }  // namespace mdvol

@@ -1,0 +1,66 @@
+#include "fuse/members.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/status.h"
+#include "core/device/memory_device.h"
+#include "tests/support/fake_array.h"
+#include "tests/support/fake_clock.h"
+
+namespace mdvol {
+namespace {
+
+class MembersTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<FaultDevice> NewFault(const std::string& path) {
+    auto device = NewFaultDevice(NewMemoryDevice(path, kMiB), 1, clock_);
+    faults_[path] = device.get();
+    return device;
+  }
+
+  testing::FakeClock clock_;
+  ArraySnapshot array_ = testing::FakeSnapshot();
+  std::map<std::string, FaultDevice*> faults_;
+  std::unique_ptr<FaultDevice> third_ = NewFault("/images/d3.img");
+};
+
+TEST_F(MembersTest, AMemberIsMeantBySlotNameOrPath) {
+  EXPECT_EQ(FindMember(array_, "3"), &array_.members[3]);
+  EXPECT_EQ(FindMember(array_, "d3.img"), &array_.members[3]);
+  EXPECT_EQ(FindMember(array_, "/images/d3.img"), &array_.members[3]);
+  EXPECT_EQ(FindMember(array_, "6"), nullptr);
+  EXPECT_EQ(FindMember(array_, "d9.img"), nullptr);
+  EXPECT_EQ(FindMember(array_, ""), nullptr);
+}
+
+TEST_F(MembersTest, FaultDevicesAreFoundByTheNameThatTheArrayGave) {
+  const auto by_name = FaultsByName(faults_, array_);
+  ASSERT_EQ(by_name.size(), 1U);
+  EXPECT_EQ(by_name.at("d3.img"), third_.get());
+}
+
+TEST_F(MembersTest, ConfiguredFaultsReachTheirMember) {
+  Config config;
+  config.faults.push_back({"3", FaultRule{}});
+  ASSERT_TRUE(SetConfiguredFaults(config, array_, faults_).ok());
+  EXPECT_EQ(third_->Rules().size(), 1U);
+}
+
+TEST_F(MembersTest, AFaultOfNoMemberIsAUsageError) {
+  for (const char* member : {"6", "d9.img", "/nowhere", "2"}) {
+    Config config;
+    config.faults.push_back({member, FaultRule{}});
+    EXPECT_TRUE(IsUsageError(SetConfiguredFaults(config, array_, faults_))) << member;
+  }
+}
+
+TEST_F(MembersTest, AMissingFileIsNamed) {
+  Config config;
+  config.array.members = {"/no/such/image"};
+  const absl::Status status = OpenMembers(config, clock_).status();
+  EXPECT_EQ(ErrnoOf(status), ENOENT);
+  EXPECT_NE(MessageOf(status).find("/no/such/image"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mdvol

@@ -1,0 +1,161 @@
+// The life of a mount.
+
+#include "fuse/session.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+
+#include "core/base/status.h"
+#include "fuse/mountpoint.h"
+#include "fuse/unmount.h"
+#include "tests/unit/fuse/mount/mounted.h"
+
+namespace mdvol {
+namespace {
+
+using ::testing::HasSubstr;
+
+class MountedSessionTest : public testing::MountedTest {};
+
+TEST_F(MountedSessionTest, IsListedAsOursUnderTheArraysName) {
+  Mount();
+  const auto mount = FindMount(folder_.path());
+  ASSERT_TRUE(mount.ok() && mount->has_value());
+  EXPECT_EQ((*mount)->type, kMountType);
+  EXPECT_EQ((*mount)->source, "host:big");
+}
+
+TEST_F(MountedSessionTest, EndsWithAnUnmount) {
+  Mount();
+  EXPECT_TRUE(UnmountCleanly());
+}
+
+TEST_F(MountedSessionTest, EndsWithASignal) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    Mount();
+    ASSERT_EQ(::kill(server(), signal), 0);
+    EXPECT_EQ(WaitForServer(), 0) << signal;
+    EXPECT_FALSE(is_mounted());
+    EXPECT_TRUE(array().stopped);
+    array().stopped = false;
+  }
+}
+
+TEST_F(MountedSessionTest, AnUnmountWhileInUseIsBusyAndAllGoesOn) {
+  Mount();
+  const UniqueFd file = Open(O_RDWR);
+  EXPECT_EQ(ErrnoOf(Unmount(folder_.path(), UnmountKind::kIfUnused)), EBUSY);
+  EXPECT_TRUE(is_mounted());
+  EXPECT_EQ(::pwrite(file.get(), "still", 5, 0), 5);
+}
+
+TEST_F(MountedSessionTest, ASignalWhileInUseEndsItAllTheSame) {
+  Mount();
+  const UniqueFd file = Open(O_RDWR);
+  ASSERT_EQ(::pwrite(file.get(), "before", 6, 0), 6);
+  ASSERT_EQ(::kill(server(), SIGTERM), 0);
+  EXPECT_EQ(WaitForServer(), 0);
+  EXPECT_FALSE(is_mounted());
+  EXPECT_TRUE(array().stopped);
+  char byte = 0;
+  EXPECT_EQ(::pread(file.get(), &byte, 1, 1'000'000), -1);
+  EXPECT_EQ(errno, ENOTCONN);
+}
+
+TEST_F(MountedSessionTest, ADeadMountIsTakenAwayBeforeTheNext) {
+  Mount();
+  ASSERT_EQ(::kill(server(), SIGKILL), 0);
+  WaitForServer();
+  struct stat attributes {};
+  ASSERT_EQ(::stat(volume().c_str(), &attributes), -1);
+  ASSERT_EQ(errno, ENOTCONN);
+  EXPECT_EQ(*ResolveMountpoint(folder_.path() + "/"), folder_.path());
+  const absl::StatusOr<std::string> prepared = PrepareMountpoint(folder_.path());
+  ASSERT_TRUE(prepared.ok()) << MessageOf(prepared.status());
+  EXPECT_FALSE(is_mounted());
+  Mount();
+  EXPECT_EQ(ReadFile("md/level"), "raid6\n");
+}
+
+TEST_F(MountedSessionTest, ALivingMountIsNotMountedOver) {
+  Mount();
+  const absl::Status status = PrepareMountpoint(folder_.path()).status();
+  EXPECT_EQ(ErrnoOf(status), EBUSY);
+  EXPECT_THAT(MessageOf(status), HasSubstr("fuse.mdvol"));
+}
+
+TEST_F(MountedSessionTest, WorkersAreAddedWhileAllAreBusyUpToTheLimit) {
+  SessionOptions options;
+  options.max_threads = 3;
+  Mount(options);
+  const auto workers = [this] {
+    int count = 0;
+    for (pid_t task = server(); task < server() + 1000; ++task) {
+      std::ifstream name("/proc/" + std::to_string(server()) + "/task/" + std::to_string(task) +
+                         "/comm");
+      std::string text;
+      count += std::getline(name, text) && text == "mdvol-worker" ? 1 : 0;
+    }
+    return count;
+  };
+  for (int i = 0; i < 50; ++i) {
+    pid_t child = ::fork();
+    if (child == 0) {
+      for (int j = 0; j < 20; ++j) {
+        ReadFile("status.json");
+      }
+      ::_exit(0);
+    }
+  }
+  int status = 0;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_GT(::wait(&status), 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_GE(workers(), 1);
+  EXPECT_LE(workers(), 3);
+}
+
+TEST_F(MountedSessionTest, AMountThatIsRefusedSaysWhy) {
+  testing::FakeArray array;
+  VolumeFile volume(array, {}, SystemClock());
+  Tree tree({}, volume, nullptr, SystemClock());
+  SessionOptions options;
+  options.mountpoint = "/no/such/folder";
+  options.name = "x";
+  const absl::Status missing = Session::Mount(options, tree).status();
+  EXPECT_THAT(MessageOf(missing), HasSubstr("/no/such/folder: could not be mounted: "));
+  EXPECT_EQ(MessageOf(missing).find('\n'), std::string::npos);
+  options.mountpoint = folder_.path();
+  options.options = {"no_such_option"};
+  const absl::Status unknown = Session::Mount(options, tree).status();
+  EXPECT_THAT(MessageOf(unknown), HasSubstr("no_such_option"));
+}
+
+TEST_F(MountedSessionTest, WithWritebackTheKernelGathersSmallWrites) {
+  SessionOptions options;
+  options.writeback = true;
+  Mount(options);
+  {
+    const UniqueFd file = Open(O_RDWR);
+    for (int i = 0; i < 4096; ++i) {
+      ASSERT_EQ(::pwrite(file.get(), "x", 1, i), 1);
+    }
+    ASSERT_EQ(::fsync(file.get()), 0);
+    EXPECT_EQ(array().bytes[4095], std::byte{'x'});
+    EXPECT_LT(array().write_count, 100U);
+  }
+  EXPECT_TRUE(UnmountCleanly());
+}
+
+}  // namespace
+}  // namespace mdvol
