@@ -100,8 +100,13 @@ for change in "${hostile[@]}"; do
     # What the kernel lets pass too: a bitmap that nobody can trust is one whose bits all count, and these two
     # say there is none.
     bitmap_offset=0 | bitmap.uuid=1 | bitmap.daemon_sleep=0 | bitmap.sync_size=*)
-      timeout 60 "$MDVOL_BIN" mount --read-only "${a[@]}" mnt >mount.out 2>&1 && stop_volume mnt ||
-        [ "$(wc -l <mount.out)" = 1 ] || die "$change: $(cat mount.out)"
+      status=0
+      timeout 60 "$MDVOL_BIN" mount --read-only "${a[@]}" mnt >mount.out 2>&1 </dev/null || status=$?
+      if [ "$status" = 0 ]; then
+        stop_volume mnt
+      else
+        [ "$status" = 1 ] && [ "$(wc -l <mount.out)" = 1 ] || die "$change: $(cat mount.out)"
+      fi
       ;;
     *)
       refuses 1 '[a-z]' "$MDVOL_BIN" mount "${a[@]}" mnt

@@ -1,7 +1,24 @@
 # shellcheck shell=bash
 # What guest scripts use; uml-run sources it before the script. The script starts with `set -eu` on: the first command
 # that fails ends it, and its status becomes uml-run's.
+#
+# Never write `some_function || …` or `if some_function` where the function's own commands must end it at their first
+# error: bash switches `set -e` off in there. Say where you are with `now` instead.
 set -eu
+
+# now TEXT: what the script is at; printed, with md's state, when it ends by an error.
+now() { guest_now=$*; }
+guest_now=
+guest_ends() {
+  local status=$?
+  [ "$status" = 0 ] || [ -z "$guest_now" ] || {
+    echo "status $status at: $guest_now"
+    cat /proc/mdstat
+    dmesg | tail -n 15
+  }
+  exit "$status"
+}
+trap guest_ends EXIT
 
 # attach_loops VARIABLE FILE...: a loop device for each file; their names, blank-separated, go to VARIABLE.
 attach_loops() {

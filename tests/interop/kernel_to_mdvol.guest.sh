@@ -33,5 +33,7 @@ make_case() {
 }
 
 while read -r line; do
-  make_case $line || { echo "case $line"; exit 1; }
+  now "case $line"
+  # shellcheck disable=SC2086
+  make_case $line
 done <cases

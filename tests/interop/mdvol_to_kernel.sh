@@ -35,7 +35,7 @@ exercise() {
 
 # make_case LAYOUT: one array through its life, and its line in `cases`.
 make_case() {
-  local layout=$1 i=$count id lost= slot failed=$((count / 6 % 3)) stripes
+  local layout=$1 i=$count id lost='' slot failed=$((count / 6 % 3)) stripes
   local metadata=${metadata_turn[i % 3]} bitmap=${bitmap_turn[i / 3 % 2]}
   local members=${members_turn[i % 5]} chunk_kib=${chunk_turn[i % 7 % 3]}
   count=$((count + 1))

@@ -58,6 +58,25 @@ grep -q 'Kernel panic' panics.err || die "the console of a guest that died is no
 no_guest_left
 say "time limit, panic"
 
+# What the tests of interop rely on: check_array and an error in the middle of a function are seen.
+expect_status 1 canary <<'GUEST' &
+canary() {
+  truncate -s 4M member0 member1 member2 member3
+  attach_loops loops member0 member1 member2 member3
+  mdadm --quiet --create /dev/md0 --run --level=6 --raid-devices=4 --chunk=64 --size=1024 --bitmap=internal $loops
+  wait_whole md0
+  check_array md0
+  echo sound
+  stop_array md0
+  printf x | dd of=/dev/loop1 bs=1 seek=1500000 conv=notrunc,fsync status=none
+  mdadm --quiet --assemble /dev/md0 $loops
+  now canary
+  check_array md0
+  stop_array md0
+}
+canary
+GUEST
+canary=$!
 expect_status 1 first-error <<<'false; echo not reached' &
 error=$!
 images=()
@@ -69,6 +88,8 @@ uml_run sixteen "${images[@]}" >sixteen.out || die "16 images: $(cat sixteen.out
 [ "$(cat sixteen.out)" = "$(seq 2097152 1048576 17825792)" ] || die "sizes of 16 images: $(cat sixteen.out)"
 wait "$error" || die "a command that fails must end the guest script"
 [ ! -s first-error.out ] || die "the script went on after an error: $(cat first-error.out)"
+wait "$canary" || die "a wrong byte must fail check_array and the script"
+grep -q '^sound$' canary.out && grep -q 'mismatch_cnt is [1-9]' canary.out || die "canary: $(cat canary.out)"
 status=0
 uml_run sixteen "${images[@]}" image1 2>too-many.err || status=$?
 [ "$status" = 125 ] && grep -q 'ubd driver has' too-many.err || die "17 images: $status, $(cat too-many.err)"

@@ -96,7 +96,7 @@ refuses() {
   timeout -k 5 60 "$@" >refuses.out 2>refuses.err </dev/null || status=$?
   [[ $status =~ ^$expected$ ]] || die "$*: exit $status, expected $expected: $(cat refuses.err)"
   [ "$(wc -l <refuses.err)" = 1 ] || die "$*: expected one line on standard error: $(cat refuses.err)"
-  grep -qiE "$pattern" refuses.err || die "$*: expected /$pattern/ in: $(cat refuses.err)"
+  grep -qiE -e "$pattern" refuses.err || die "$*: expected /$pattern/ in: $(cat refuses.err)"
 }
 
 # fingerprint FILE...: length, content and time of last change of each.
