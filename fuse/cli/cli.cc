@@ -42,6 +42,9 @@ std::string HelpHint(const CLI::App& app) {
 
 std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
   std::string message = error.what();
+  if (const auto unknown = app.remaining(); app.get_subcommands().empty() && !unknown.empty()) {
+    message = "there is no verb or option '" + unknown.front() + "'";
+  }
   while (!message.empty() && (message.back() == '\n' || message.back() == '.')) {
     message.pop_back();
   }
@@ -55,7 +58,7 @@ int RunCli(int argc, const char* const* argv, std::ostream& out, std::ostream& e
   CLI::App app(kSummary, "mdvol");
   app.footer(kFooter);
   app.set_version_flag("--version", "mdvol " MDVOL_VERSION);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // That there is one is checked below, in better words.
   for (AddVerb* add_verb : AllVerbs()) {
     add_verb(app, context);
   }
@@ -67,7 +70,10 @@ int RunCli(int argc, const char* const* argv, std::ostream& out, std::ostream& e
   } catch (const CLI::ParseError& error) {
     return Report(UsageError(UsageMessage(app, error)), err);
   }
-  absl::Status status = context.run ? context.run() : absl::OkStatus();
+  if (!context.run) {
+    return Report(UsageError("no verb is given (see mdvol --help)"), err);
+  }
+  absl::Status status = context.run();
   out.flush();
   if (status.ok() && !out) {
     status = ErrnoStatus(EIO, "standard output: could not be written (is its disk full?)");

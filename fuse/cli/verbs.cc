@@ -6,10 +6,10 @@
 
 namespace mdvol {
 
-std::span<AddVerb* const> AllVerbs() {
-  static constexpr std::array kVerbs{&AddCreate, &AddMount, &AddDetail, &AddStatus,  &AddFail,
-                                     &AddGet,    &AddSet,   &AddStop,   &AddPolicies};
+std::span<AddVerb *const> AllVerbs() {
+  static constexpr std::array kVerbs{&AddCreate, &AddExamine, &AddMap,
+                                     &AddPolicies};
   return kVerbs;
 }
 
-}  // namespace mdvol
+} // namespace mdvol
