@@ -6,10 +6,11 @@
 
 namespace mdvol {
 
-std::span<AddVerb *const> AllVerbs() {
-  static constexpr std::array kVerbs{&AddCreate, &AddExamine, &AddMap,
-                                     &AddPolicies};
+std::span<AddVerb* const> AllVerbs() {
+  static constexpr std::array kVerbs{&AddCreate, &AddExamine, &AddMount,   &AddDetail,
+                                     &AddStatus, &AddFail,    &AddGet,     &AddSet,
+                                     &AddStop,   &AddMap,     &AddPolicies};
   return kVerbs;
 }
 
-} // namespace mdvol
+}  // namespace mdvol
