@@ -45,12 +45,8 @@ ColumnRanges CutColumns(const StripeFacts& facts, const Extents& extents) {
   return segments;
 }
 
-// Read errors are pinned to lanes, as in md: a request that fails is tried again lane by lane.
-inline bool IsWithinLane(ColumnRange columns) {
-  return columns.begin / kLaneBytes == (columns.end - 1) / kLaneBytes;
-}
-
-// Calls visit(columns) for the part of `columns` in each lane that it touches.
+// Calls visit(columns) for the part of `columns` in each lane that it touches. Read errors are
+// pinned to lanes, as in md.
 template <typename Visit>
 void ForEachLane(ColumnRange columns, Visit visit) {
   for (uint64_t begin = columns.begin; begin < columns.end;) {

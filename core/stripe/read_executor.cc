@@ -70,11 +70,11 @@ void ReadExecutor::PlanPieces() {
     const uint64_t longest = PieceBytes(step.facts.geometry().raid_disks());
     for (const ColumnRange& segment : CutColumns(step.facts, step.wanted)) {
       if (step.lane_by_lane) {
-        ForEachLane(segment, [&](ColumnRange lane) { pieces_.push_back({&step, lane}); });
+        ForEachLane(segment, [&](ColumnRange lane) { pieces_.push_back({&step, lane, true}); });
         continue;
       }
       for (uint64_t begin = segment.begin; begin < segment.end; begin += longest) {
-        pieces_.push_back({&step, {begin, std::min(begin + longest, segment.end)}});
+        pieces_.push_back({&step, {begin, std::min(begin + longest, segment.end)}, false});
       }
     }
   }
@@ -149,15 +149,15 @@ void ReadExecutor::RunWave() {
       continue;
     }
     ForEachLane(unit.piece.columns, [&](ColumnRange lane) {
-      pieces_.push_back({unit.piece.step, lane});
+      pieces_.push_back({unit.piece.step, lane, true});
     });
   }
 }
 
-// The piece comes again, lane by lane; an error in a single lane makes it unreadable.
+// The piece comes again, lane by lane; what fails a second time is unreadable.
 void ReadExecutor::NoteReadError(Unit& unit, uint32_t slot) {
   unit.read_failed = true;
-  if (IsWithinLane(unit.piece.columns)) {
+  if (unit.piece.is_retry) {
     unit.piece.step->facts.MarkUnreadable(slot, unit.piece.columns);
     unit.piece.step->read_errors.push_back({slot, unit.piece.columns});
   }

@@ -69,6 +69,7 @@ class ReadExecutor {
   struct Piece {
     ReadStep* step;
     ColumnRange columns;
+    bool is_retry;  // of a single lane: a read has failed there before
   };
   struct Unit {
     Piece piece;

@@ -57,6 +57,9 @@ class StripeEngine {
   // Rewrites P and Q of these stripes from their data where they differ.
   EngineResult RecomputeParity(const MemberView& members, uint64_t first_stripe, uint64_t count);
 
+  // For whoever wants to know how many wait for a stripe.
+  StripeLocks& locks() { return locks_; }
+
   // To be called when a slot has lost or gained its member, before the next call with the new view.
   void MembersChanged(const MemberView& members) { unsettled_.MembersChanged(members); }
 

@@ -226,7 +226,7 @@ void WriteExecutor::Read() {
     }
     Unit& unit = units_[records_[i].unit];
     unit.read_failed = true;
-    if (IsWithinLane(unit.piece.columns)) {
+    if (unit.piece.is_retry) {
       unit.piece.step->facts.MarkUnreadable(records_[i].slot, unit.piece.columns);
     }
   }
@@ -241,7 +241,7 @@ void WriteExecutor::PlanAgain(const Piece& piece) {
   StripeStep* const step = piece.step;
   ForEachLane(piece.columns, [&](ColumnRange lane) {
     pieces_.push_back(
-        {step, lane, ChooseWriteStrategy(step->facts, step->extents, lane, rmw_level_)});
+        {step, lane, ChooseWriteStrategy(step->facts, step->extents, lane, rmw_level_), true});
   });
 }
 

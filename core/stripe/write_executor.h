@@ -2,11 +2,11 @@
 //
 // Work is cut into pieces that fit the thread's scratch; the pieces of one wave share one batch of
 // reads and one batch of writes, so that neighbours on a member merge across stripes. After a read
-// error the piece is tried again lane by lane; a lane that fails again is unreadable and is planned
-// anew (nothing has been written for it yet). A write error is noted and everything else is still
-// written: nothing is re-planned from half-written members. But where bytes that nobody writes have
-// no home but parity, and the new bytes cannot be stored, the old ones are put back (Undo), or the
-// loss of the write would be theirs. Runs in the caller's thread, takes no lock.
+// error the piece is tried once more, lane by lane; a lane that fails again is unreadable and is
+// planned anew (nothing has been written for it yet). A write error is noted and everything else is
+// still written: nothing is re-planned from half-written members. But where bytes that nobody
+// writes have no home but parity, and the new bytes cannot be stored, the old ones are put back
+// (Undo), or the loss of the write would be theirs. Runs in the caller's thread, takes no lock.
 
 #ifndef MDVOL_CORE_STRIPE_WRITE_EXECUTOR_H_
 #define MDVOL_CORE_STRIPE_WRITE_EXECUTOR_H_
@@ -61,6 +61,7 @@ class WriteExecutor {
     StripeStep* step;
     ColumnRange columns;
     WriteStrategy strategy;
+    bool is_retry = false;  // of a single lane: a read has failed there before
   };
 
   // A piece of the current wave with its buffers. Blocks are indexed by slot.
