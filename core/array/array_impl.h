@@ -3,12 +3,16 @@
 // superblocks true.
 //
 // Locking, outermost first:
-//   transition_   one transition (dirty, clean, member failed, stop) at a time
-//   writes_gate_  open: writers are inside for their whole call. Closed: no write is in flight;
-//   superblocks may change members_gate_ open: everybody who uses view_ is inside. Closed: view_
-//   may change state_        the small facts that Snapshot shows
+//   transition_    one transition (dirty, clean, member failed, stop) at a time
+//   writes_gate_   open: writers are inside for their whole call. Closed: no write is in flight;
+//                  superblocks may change
+//   members_gate_  open: everybody who uses view_ is inside. Closed: view_ may change
+//   flush_         one flush at a time, so that nobody takes a success that follows another's
+//                  failure for his own (I11)
+//   state_         the small facts that Snapshot shows
 // A call that met a member error leaves its gates before it starts the transition that fails the
-// member, and is acknowledged only after that (I3).
+// member, and is acknowledged only after that (I3). Until then it is counted in unsettled_: nobody
+// marks the array clean or clears bits meanwhile.
 
 #ifndef MDVOL_CORE_ARRAY_ARRAY_IMPL_H_
 #define MDVOL_CORE_ARRAY_ARRAY_IMPL_H_
@@ -48,9 +52,25 @@ struct ArrayMember {
   Superblock super;  // as last written, or loaded
   std::optional<uint32_t> slot;
   bool spare = false;
-  bool faulty = false;
+  bool faulty = false;  // written with writes_gate_ closed too: writers need no lock to read it
   uint64_t valid_bytes = 0;
+  int flush_error = 0;  // under flush_: of the first flush that failed; none counts after that
   std::atomic<uint64_t> corrected_errors{0};
+};
+
+// A member that has to be failed, and why.
+struct MemberFailure {
+  size_t index = 0;
+  std::string why;
+};
+using MemberFailures = std::vector<MemberFailure>;
+
+// What came of metadata I/O to all live members.
+struct StoreOutcome {
+  MemberFailures failures;
+  absl::Status
+      full;  // a full file system: it fails nobody, but not everybody has been written (I13)
+  bool ok() const { return failures.empty() && full.ok(); }
 };
 
 class ArrayImpl final : public Array {
@@ -93,8 +113,9 @@ class ArrayImpl final : public Array {
  private:
   // array_start.cc
   void AdoptMember(LoadedMember loaded, const MemberVerdict& verdict);
-  void AdoptBitmap(const LoadedMember& reference, bool usable);
+  void AdoptBitmap(const std::vector<LoadedMember>& members, const AssemblyDecision& decision);
   void AdoptDoubt(const AssemblyDecision& decision);
+  bool AdoptRoles();
   absl::Status RecordStart(const AssemblyDecision& decision);
   void BuildView();
   std::string UniqueName(const std::string& path) const;
@@ -102,33 +123,46 @@ class ArrayImpl final : public Array {
   // array_io.cc
   absl::Status CheckRange(uint64_t offset_bytes, uint64_t length_bytes) const;
   template <typename Work>
-  absl::Status RunWrite(uint64_t offset_bytes, uint64_t length_bytes, Work work);
-  absl::Status Settle(const EngineResult& result, std::string_view what);
-  void NoteOwed(const EngineResult& result);
+  absl::Status RunWrite(uint64_t offset_bytes, uint64_t length_bytes, const char* what, Work work);
+  absl::Status Settle(const EngineResult& result, const char* what);
+  absl::Status SettleWrite(const EngineResult& result, const char* what);
+  void NoteWritten(const EngineResult& result);
   void NoteMended(const EngineResult& result);
   WriteIntent::Range IntentRange(uint64_t offset_bytes, uint64_t length_bytes) const;
-  // Flushes every member in use; what failed is in *errors. The caller is inside members_gate_.
-  void FlushMembers(MemberErrors* errors) ABSL_SHARED_LOCKS_REQUIRED(members_gate_);
   absl::Status FlushAll();
+  void NoteFlushed(uint64_t covered);
+
+  // array_generations.cc
+  // Flushes every member in use. The caller is inside members_gate_.
+  void FlushUsed(MemberFailures* failures) ABSL_SHARED_LOCKS_REQUIRED(members_gate_)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(flush_);
+  void FlushMembers(const std::vector<ArrayMember*>& members, MemberFailures* failures)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(flush_);
 
   // array_transitions.cc
   absl::Status MarkDirty();
+  bool MayBeMarkedClean(bool forced) const;
   absl::Status MarkClean(bool forced);
   absl::Status FailMembers(const MemberErrors& errors);
-  absl::Status FailSlot(uint32_t slot, const std::string& why)
+  absl::Status FailMembers(const MemberFailures& failures);
+  absl::Status TakeOut(const MemberFailures& failures)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
   void TakeOut(ArrayMember& member, const std::string& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  void EnterFailed(const std::string& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  absl::Status ClearBitmap();
+  bool IsInSync(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  uint32_t InSyncSlots() const;
+
+  // array_generations.cc
   // One metadata generation on all live members, repeated when members fail on the way (I11).
   absl::Status WriteGeneration() ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
-  bool StoreOnLive(const std::vector<BitmapPage>& pages, bool flush,
-                   absl::flat_hash_set<size_t>* failed);
-  void StoreSupers(absl::flat_hash_set<size_t>* failed);
+  uint64_t NumberGeneration() ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  BitmapPage ComposeBitmapSuper(uint64_t generation);
+  // Pages of the bitmap to every live member that keeps one; with `flush`, durably.
+  void StorePages(const std::vector<BitmapPage>& pages, bool flush, StoreOutcome* outcome);
+  void StoreSupers(StoreOutcome* outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
   void ComposeSuper(ArrayMember& member);
-  uint32_t InSyncSlots() const;
-  // The bitmap's pages for a writer; a member that fails is noted for the caller.
-  bool StoreBits(const std::vector<BitmapPage>& pages, bool flush, MemberErrors* errors);
-  void EnterFailed(const std::string& why);
 
   // array_snapshot.cc
   MemberSnapshot SnapshotOf(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
@@ -137,8 +171,11 @@ class ArrayImpl final : public Array {
   // array_maintenance.cc
   void MaintenanceLoop();
   void PokeMaintenance();
+  void EndMaintenance();
+  void MarkCleanWhenIdle();
   bool OwesParity() const;
   void RetryOwedParity();
+  bool RecomputeOwed(uint64_t stripe);
   void ClearIdleBits();
 
   ArrayMember* MemberOfSlot(uint32_t slot);
@@ -150,12 +187,14 @@ class ArrayImpl final : public Array {
 
   absl::Mutex transition_ ABSL_ACQUIRED_BEFORE(writes_gate_);
   SharedGate writes_gate_ ABSL_ACQUIRED_BEFORE(members_gate_);
-  SharedGate members_gate_ ABSL_ACQUIRED_BEFORE(state_);
+  SharedGate members_gate_ ABSL_ACQUIRED_BEFORE(flush_);
+  absl::Mutex flush_ ABSL_ACQUIRED_BEFORE(state_);
   mutable absl::Mutex state_;
 
   // Constant after Adopt (the vector; members themselves: see ArrayMember).
   std::vector<std::unique_ptr<ArrayMember>> members_;
   std::unique_ptr<WriteIntent> intent_;  // null without a bitmap
+  bool bits_differ_ = false;             // of the start: not every member has intent_'s bits
   DoubtMap doubt_;
   StripeEngine engine_;
   Superblock reference_;  // name, uuid, times, shape: what all members share
@@ -164,8 +203,13 @@ class ArrayImpl final : public Array {
 
   // Written with writes_gate_ closed; read anywhere.
   std::atomic<bool> read_only_;
-  std::atomic<bool> dirty_{false};   // as the superblocks say
-  std::atomic<bool> failed_{false};  // a third loss: no more writes
+  std::atomic<bool> dirty_{false};    // as the superblocks say, or shall say
+  std::atomic<bool> recorded_{true};  // the superblocks on all live members say what memory does;
+                                      // otherwise nothing may be written before they do
+  std::atomic<bool> failed_{false};   // a third loss: no more writes
+  // How far the generation numbered events_count_ has come.
+  enum class Generation : uint8_t { kComplete, kNumbered, kPartlyWritten };
+  Generation generation_ ABSL_GUARDED_BY(transition_) = Generation::kComplete;
   uint64_t events_count_ ABSL_GUARDED_BY(state_) = 0;
   uint64_t updated_us_ ABSL_GUARDED_BY(state_) = 0;
   std::vector<uint16_t> roles_ ABSL_GUARDED_BY(state_);  // by dev_number, as superblocks carry them
@@ -173,6 +217,7 @@ class ArrayImpl final : public Array {
   std::atomic<uint64_t> last_write_ns_{0};
   std::atomic<uint64_t> writes_done_{0};     // counts acknowledged writes
   std::atomic<uint64_t> writes_flushed_{0};  // of those, how many a flush has covered
+  std::atomic<uint32_t> unsettled_{0};       // calls that have yet to fail members
   std::atomic<uint32_t> safe_mode_delay_ms_;
   std::atomic<uint32_t> max_read_errors_{20};
   std::atomic<uint32_t> time_base_s_{kBitmapDefaultSleepSeconds};
@@ -187,7 +232,8 @@ class ArrayImpl final : public Array {
   bool maintenance_stop_ ABSL_GUARDED_BY(maintenance_mutex_) = false;
   bool maintenance_poked_ ABSL_GUARDED_BY(maintenance_mutex_) = false;
   std::thread maintenance_;
-  std::atomic<uint64_t> next_clear_ns_{0};  // 0: to be set by the next maintenance
+  std::atomic<uint64_t> next_upkeep_ns_{0};  // 0: to be set by the next maintenance
+  bool clean_mark_failed_ = false;           // of maintenance alone: was reported
 };
 
 }  // namespace mdvol

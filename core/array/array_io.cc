@@ -10,6 +10,11 @@
 #include "core/device/io_batch.h"
 
 namespace mdvol {
+namespace {
+
+constexpr uint64_t kZeroStripesPerPart = 1024;
+
+}  // namespace
 
 absl::Status ArrayImpl::CheckRange(uint64_t offset_bytes, uint64_t length_bytes) const {
   const uint64_t volume = geometry_.volume_bytes();
@@ -31,14 +36,25 @@ absl::Status ArrayImpl::Read(uint64_t offset_bytes, std::span<std::byte> out) {
 }
 
 absl::Status ArrayImpl::Write(uint64_t offset_bytes, std::span<const std::byte> data) {
-  return RunWrite(offset_bytes, data.size(),
+  MDVOL_RETURN_IF_ERROR(CheckRange(offset_bytes, data.size()));
+  return RunWrite(offset_bytes, data.size(), "write",
                   [&](const MemberView& view) { return engine_.Write(view, offset_bytes, data); });
 }
 
+// In parts, so that a transition (a member that has to be failed under another's write, say) need
+// not wait until all of a large volume has been discarded.
 absl::Status ArrayImpl::Zero(uint64_t offset_bytes, uint64_t length_bytes) {
-  return RunWrite(offset_bytes, length_bytes, [&](const MemberView& view) {
-    return engine_.Zero(view, offset_bytes, length_bytes);
-  });
+  MDVOL_RETURN_IF_ERROR(CheckRange(offset_bytes, length_bytes));
+  const uint64_t part_bytes = kZeroStripesPerPart * geometry_.stripe_bytes();
+  const uint64_t end = offset_bytes + length_bytes;
+  while (offset_bytes < end) {
+    const uint64_t length = std::min(end - offset_bytes, part_bytes - offset_bytes % part_bytes);
+    MDVOL_RETURN_IF_ERROR(RunWrite(offset_bytes, length, "zeroing", [&](const MemberView& view) {
+      return engine_.Zero(view, offset_bytes, length);
+    }));
+    offset_bytes += length;
+  }
+  return absl::OkStatus();
 }
 
 WriteIntent::Range ArrayImpl::IntentRange(uint64_t offset_bytes, uint64_t length_bytes) const {
@@ -51,13 +67,13 @@ WriteIntent::Range ArrayImpl::IntentRange(uint64_t offset_bytes, uint64_t length
 // The frame of every change: dirty mark, then bits, then the work, then the transitions that it
 // made necessary.
 template <typename Work>
-absl::Status ArrayImpl::RunWrite(uint64_t offset_bytes, uint64_t length_bytes, Work work) {
-  MDVOL_RETURN_IF_ERROR(CheckRange(offset_bytes, length_bytes));
+absl::Status ArrayImpl::RunWrite(uint64_t offset_bytes, uint64_t length_bytes, const char* what,
+                                 Work work) {
   if (length_bytes == 0) {
     return absl::OkStatus();
   }
   for (;;) {
-    MemberErrors bit_errors;
+    StoreOutcome bits;
     bool must_mark = false;
     EngineResult result;
     {
@@ -68,19 +84,17 @@ absl::Status ArrayImpl::RunWrite(uint64_t offset_bytes, uint64_t length_bytes, W
       if (failed_.load(std::memory_order_acquire)) {
         return ErrnoStatus(EIO, "the array has lost more than two members: nothing is written");
       }
-      must_mark = !dirty_.load(std::memory_order_acquire);
+      must_mark =
+          !dirty_.load(std::memory_order_acquire) || !recorded_.load(std::memory_order_acquire);
       if (!must_mark) {
         GateShare members(members_gate_);
         const auto store = [&](const std::vector<BitmapPage>& pages, bool flush) {
-          return StoreBits(pages, flush, &bit_errors);
+          StorePages(pages, flush, &bits);
+          return bits.ok();
         };
-        const bool started =
-            intent_ == nullptr || intent_->Start(IntentRange(offset_bytes, length_bytes), store);
-        if (started) {
+        if (intent_ == nullptr || intent_->Start(IntentRange(offset_bytes, length_bytes), store)) {
           result = work(view_);
-          last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
-          writes_done_.fetch_add(1, std::memory_order_release);
-          NoteOwed(result);  // before the bits may grow old
+          NoteWritten(result);
           if (intent_ != nullptr) {
             intent_->End(IntentRange(offset_bytes, length_bytes));
           }
@@ -89,18 +103,44 @@ absl::Status ArrayImpl::RunWrite(uint64_t offset_bytes, uint64_t length_bytes, W
     }
     if (must_mark) {
       MDVOL_RETURN_IF_ERROR(MarkDirty());
-      continue;
+    } else if (!bits.failures.empty()) {
+      MDVOL_RETURN_IF_ERROR(FailMembers(bits.failures));
+    } else if (!bits.ok()) {
+      return bits.full;
+    } else {
+      return SettleWrite(result, what);
     }
-    if (!bit_errors.empty()) {
-      MDVOL_RETURN_IF_ERROR(FailMembers(bit_errors));
-      continue;
-    }
-    return Settle(result, "write");
   }
 }
 
+// Before the bits may grow old and before the gates are left: whoever closes them must know.
+void ArrayImpl::NoteWritten(const EngineResult& result) {
+  last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
+  if (!result.owed_stripes.empty()) {
+    absl::MutexLock lock(&state_);
+    for (const uint64_t stripe : result.owed_stripes) {
+      owed_[stripe] = ++owed_sequence_;
+    }
+  }
+  if (!result.member_errors.empty()) {
+    unsettled_.fetch_add(1, std::memory_order_acq_rel);
+  }
+  writes_done_.fetch_add(1, std::memory_order_release);
+}
+
+absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const char* what) {
+  const absl::Status status = Settle(result, what);
+  if (!result.member_errors.empty()) {
+    unsettled_.fetch_sub(1, std::memory_order_acq_rel);
+  }
+  if (!result.owed_stripes.empty()) {
+    PokeMaintenance();
+  }
+  return status;
+}
+
 // What an engine call leaves to be done before it is acknowledged, and its status.
-absl::Status ArrayImpl::Settle(const EngineResult& result, std::string_view what) {
+absl::Status ArrayImpl::Settle(const EngineResult& result, const char* what) {
   if (!result.mended_slots.empty()) {
     NoteMended(result);
   }
@@ -111,19 +151,9 @@ absl::Status ArrayImpl::Settle(const EngineResult& result, std::string_view what
     return absl::OkStatus();
   }
   if (result.error == EIO) {
-    return ErrnoStatus(
-        EIO, absl::StrCat(std::string(what), " failed: more than two members are lost there"));
+    return ErrnoStatus(EIO, absl::StrCat(what, " failed: more than two members are lost there"));
   }
-  return SystemError(result.error, absl::StrCat(std::string(what), " failed"));
-}
-
-void ArrayImpl::NoteOwed(const EngineResult& result) {
-  if (!result.owed_stripes.empty()) {
-    absl::MutexLock lock(&state_);
-    for (const uint64_t stripe : result.owed_stripes) {
-      owed_[stripe] = ++owed_sequence_;
-    }
-  }
+  return SystemError(result.error, absl::StrCat(what, " failed"));
 }
 
 void ArrayImpl::NoteMended(const EngineResult& result) {
@@ -137,40 +167,31 @@ void ArrayImpl::NoteMended(const EngineResult& result) {
   }
 }
 
-void ArrayImpl::FlushMembers(MemberErrors* errors) {
-  IoBatch batch;
-  absl::InlinedVector<uint32_t, 16> slots;
-  for (uint32_t slot = 0; slot < view_.slots.size(); ++slot) {
-    if (view_.slots[slot].present()) {
-      batch.AddFlush(view_.slots[slot].device);
-      slots.push_back(slot);
-    }
-  }
-  if (batch.empty() || batch.Run()) {
-    return;
-  }
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (batch.error(i) != 0) {
-      errors->push_back({.slot = slots[i], .error = batch.error(i), .is_flush = true});
-    }
-  }
-}
-
 absl::Status ArrayImpl::FlushAll() {
-  const uint64_t covered = writes_done_.load(std::memory_order_acquire);
-  MemberErrors errors;
+  const uint64_t wanted = writes_done_.load(std::memory_order_acquire);
+  uint64_t covered = 0;
+  MemberFailures failures;
   {
     GateShare share(members_gate_);
-    FlushMembers(&errors);
+    absl::MutexLock lock(&flush_);
+    if (wanted <= writes_flushed_.load(std::memory_order_acquire)) {
+      return absl::OkStatus();  // by a flush that began after all of our writes had ended
+    }
+    covered = writes_done_.load(std::memory_order_acquire);
+    FlushUsed(&failures);
   }
-  if (!errors.empty()) {
-    MDVOL_RETURN_IF_ERROR(FailMembers(errors));
+  if (!failures.empty()) {
+    MDVOL_RETURN_IF_ERROR(FailMembers(failures));
   }
+  NoteFlushed(covered);
+  return absl::OkStatus();
+}
+
+void ArrayImpl::NoteFlushed(uint64_t covered) {
   uint64_t flushed = writes_flushed_.load(std::memory_order_relaxed);
   while (flushed < covered &&
          !writes_flushed_.compare_exchange_weak(flushed, covered, std::memory_order_release)) {
   }
-  return absl::OkStatus();
 }
 
 absl::Status ArrayImpl::Flush() {
@@ -184,21 +205,17 @@ absl::Status ArrayImpl::Flush() {
   return FlushAll();
 }
 
+// A change like any other: parity is bytes that bits and dirty mark have to cover.
 absl::Status ArrayImpl::RecomputeParity(StripeRange stripes, uint64_t* skipped_stripes) {
   *skipped_stripes = 0;
-  EngineResult result;
-  {
-    GateShare writes(writes_gate_);
-    if (read_only() || failed_.load(std::memory_order_acquire)) {
-      return ErrnoStatus(EROFS, "parity is not recomputed on a read-only or broken array");
-    }
-    GateShare members(members_gate_);
-    result = engine_.RecomputeParity(view_, stripes.first, stripes.count);
-    writes_done_.fetch_add(1, std::memory_order_release);
-    NoteOwed(result);
-  }
-  *skipped_stripes = result.skipped_stripes;
-  return Settle(result, "resync");
+  const uint64_t stripe_bytes = geometry_.stripe_bytes();
+  return RunWrite(stripes.first * stripe_bytes, stripes.count * stripe_bytes, "resync",
+                  [&](const MemberView& view) {
+                    EngineResult result =
+                        engine_.RecomputeParity(view, stripes.first, stripes.count);
+                    *skipped_stripes = result.skipped_stripes;
+                    return result;
+                  });
 }
 
 }  // namespace mdvol

@@ -3,8 +3,8 @@
 // maintenance thread, or an owner that drives it.
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -27,60 +27,66 @@ uint64_t ArrayImpl::RunMaintenance() {
   }
   const uint64_t now = clock_.NowNs();
   uint64_t next = kNever;
-  if (intent_ != nullptr) {
+  if (intent_ != nullptr || OwesParity()) {
     const uint64_t period = uint64_t{time_base_s_.load()} * kNsPerSecond;
-    if (next_clear_ns_ == 0) {
-      next_clear_ns_ = now + period;
-    }
-    if (now >= next_clear_ns_) {
+    uint64_t seen = next_upkeep_ns_.load();
+    next = seen == 0 ? now + period : seen;
+    if (now >= next) {
       RetryOwedParity();
       ClearIdleBits();
-      next_clear_ns_ = now + period;
+      next = now + period;
     }
-    next = next_clear_ns_;
-  } else {
-    RetryOwedParity();
+    next_upkeep_ns_.compare_exchange_strong(seen, next);  // unless the time base was changed
   }
   const uint64_t delay = uint64_t{safe_mode_delay_ms_.load()} * kNsPerMs;
-  if (dirty_.load(std::memory_order_acquire) && delay != 0) {
-    if (now >= last_write_ns_.load(std::memory_order_relaxed) + delay) {
-      const absl::Status status = MarkClean(/*forced=*/false);
-      if (!status.ok()) {
-        events_.Add(EventLevel::kError, "clean mark failed", "", MessageOf(status));
-      }
-    }
-    // Dirty still: writes came, or parity is owed.
-    const uint64_t due = last_write_ns_.load(std::memory_order_relaxed) + delay;
-    if (dirty_.load(std::memory_order_acquire)) {
-      next = std::min(next, std::max(due, now + delay));
+  if (delay != 0) {
+    MarkCleanWhenIdle();
+    if (dirty_.load(std::memory_order_acquire)) {  // still: writes came, or parity is owed
+      const uint64_t due = last_write_ns_.load(std::memory_order_relaxed) + delay;
+      next = std::min(next, due > now ? due : now + delay);
     }
   }
   return next;
 }
 
+void ArrayImpl::MarkCleanWhenIdle() {
+  const absl::Status status = MarkClean(/*forced=*/false);
+  if (!status.ok() && !clean_mark_failed_) {
+    events_.Add(EventLevel::kError, "clean mark failed", "", MessageOf(status));
+  }
+  clean_mark_failed_ = !status.ok();
+}
+
 void ArrayImpl::ClearIdleBits() {
-  MemberErrors errors;
+  StoreOutcome outcome;
   {
     GateShare writes(writes_gate_);
-    if (InSyncSlots() < geometry_.raid_disks() || !doubt_.empty() || OwesParity()) {
-      return;  // degraded: the bits tell a returning member what it missed
+    // Degraded, bits tell a returning member what it missed; those of writes that others are about
+    // to fail a member for must stay as well.
+    if (InSyncSlots() < geometry_.raid_disks() || !doubt_.empty() || OwesParity() ||
+        unsettled_.load(std::memory_order_acquire) != 0) {
+      return;
     }
     GateShare members(members_gate_);
     const auto flush = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      FlushMembers(&errors);
-      return errors.empty();
+      absl::MutexLock lock(&flush_);
+      FlushUsed(&outcome.failures);
+      return outcome.ok();
     };
     intent_->ClearIdle(flush, [&](const std::vector<BitmapPage>& pages, bool durably) {
-      return StoreBits(pages, durably, &errors);
+      StorePages(pages, durably, &outcome);
+      return outcome.ok();
     });
   }
-  if (!errors.empty()) {
-    const absl::Status status = FailMembers(errors);
+  if (!outcome.failures.empty()) {
+    const absl::Status status = FailMembers(outcome.failures);
     if (!status.ok()) {
       events_.Add(EventLevel::kError, "bitmap upkeep failed", "", MessageOf(status));
     }
   }
 }
+
+// ---- Owed parity ----
 
 bool ArrayImpl::OwesParity() const {
   absl::MutexLock lock(&state_);
@@ -90,26 +96,52 @@ bool ArrayImpl::OwesParity() const {
 // Recomputes the parity that a full file system kept from being written; what still cannot be stays
 // owed.
 void ArrayImpl::RetryOwedParity() {
-  std::vector<std::pair<uint64_t, uint64_t>> owed;
+  std::vector<uint64_t> owed;
   {
     absl::MutexLock lock(&state_);
-    owed.assign(owed_.begin(), owed_.end());
-  }
-  for (const auto& [stripe, sequence] : owed) {
-    uint64_t skipped = 0;
-    if (!RecomputeParity({stripe, 1}, &skipped).ok() || skipped != 0) {
-      continue;
+    for (const auto& [stripe, sequence] : owed_) {
+      owed.push_back(stripe);
     }
-    absl::MutexLock lock(&state_);
-    const auto found = owed_.find(stripe);
-    if (found != owed_.end() && found->second == sequence) {  // else it is owed again
-      owed_.erase(found);
+  }
+  std::sort(owed.begin(), owed.end());
+  for (const uint64_t stripe : owed) {
+    if (!RecomputeOwed(stripe)) {
+      return;  // still full: the others would not fare better
     }
   }
 }
 
+// False when there was no space, or no array, to do it in.
+bool ArrayImpl::RecomputeOwed(uint64_t stripe) {
+  // A stripe that a resync could not write is in doubt with its neighbours: they go together.
+  const StripeRange range = doubt_.RunOf(stripe).value_or(StripeRange{stripe, 1});
+  uint64_t sequence = 0;
+  {
+    absl::MutexLock lock(&state_);
+    sequence = owed_sequence_;
+  }
+  uint64_t skipped = 0;
+  if (!RecomputeParity(range, &skipped).ok()) {
+    return false;
+  }
+  if (skipped != 0) {
+    return true;  // data is missing: it stays owed
+  }
+  absl::MutexLock lock(&state_);
+  for (uint64_t i = range.first; i < range.first + range.count; ++i) {
+    const auto found = owed_.find(i);
+    if (found != owed_.end() && found->second <= sequence) {  // else it has come to owe again
+      owed_.erase(found);
+    }
+  }
+  doubt_.Remove(range);
+  return true;
+}
+
+// ---- The thread ----
+
 void ArrayImpl::StartMaintenance() {
-  if (!read_only()) {
+  if (!read_only() && !maintenance_.joinable()) {
     maintenance_ = std::thread([this] { MaintenanceLoop(); });
   }
 }
@@ -143,26 +175,22 @@ void ArrayImpl::MaintenanceLoop() {
   }
 }
 
-ArrayImpl::~ArrayImpl() {
-  if (maintenance_.joinable()) {
-    {
-      absl::MutexLock lock(&maintenance_mutex_);
-      maintenance_stop_ = true;
-      maintenance_poke_.Signal();
-    }
-    maintenance_.join();
+void ArrayImpl::EndMaintenance() {
+  if (!maintenance_.joinable()) {
+    return;
   }
+  {
+    absl::MutexLock lock(&maintenance_mutex_);
+    maintenance_stop_ = true;
+    maintenance_poke_.Signal();
+  }
+  maintenance_.join();
 }
 
+ArrayImpl::~ArrayImpl() { EndMaintenance(); }
+
 absl::Status ArrayImpl::Stop() {
-  if (maintenance_.joinable()) {
-    {
-      absl::MutexLock lock(&maintenance_mutex_);
-      maintenance_stop_ = true;
-      maintenance_poke_.Signal();
-    }
-    maintenance_.join();
-  }
+  EndMaintenance();
   if (read_only()) {
     return absl::OkStatus();
   }
@@ -171,17 +199,7 @@ absl::Status ArrayImpl::Stop() {
   }
   RetryOwedParity();
   MDVOL_RETURN_IF_ERROR(FlushAll());
-  const bool whole = InSyncSlots() == geometry_.raid_disks();
-  const bool has_bits = intent_ != nullptr && intent_->CountSet() != 0;
-  if (whole && has_bits && doubt_.empty()) {
-    absl::MutexLock transition(&transition_);
-    GateClosure closed(writes_gate_);
-    // Marked clean first would leave a moment with set bits forgotten; cleared first, the dirty
-    // mark still tells the next assembly to resync, of nothing. All data is durable either way.
-    absl::flat_hash_set<size_t> failed;
-    StoreOnLive(intent_->ClearAll(), /*flush=*/true, &failed);
-    dirty_.store(true, std::memory_order_release);  // so that MarkClean writes a generation
-  }
+  MDVOL_RETURN_IF_ERROR(ClearBitmap());
   MDVOL_RETURN_IF_ERROR(MarkClean(/*forced=*/true));
   if (dirty_.load(std::memory_order_acquire)) {
     events_.Add(EventLevel::kWarning, "array stopped dirty", "",

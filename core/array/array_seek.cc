@@ -28,6 +28,10 @@ absl::StatusOr<uint64_t> NextStripeWithData(const ArrayGeometry& geometry, const
   return nearest;
 }
 
+bool IsReadable(const StripeFacts& facts, uint32_t slot) {
+  return facts.Readable(slot, {0, facts.geometry().chunk_bytes()});
+}
+
 uint64_t VolumeOffset(const ArrayGeometry& geometry, uint64_t stripe, uint32_t data_index,
                       uint64_t column) {
   return (stripe * geometry.data_disks() + data_index) * geometry.chunk_bytes() + column;
@@ -48,7 +52,7 @@ absl::StatusOr<uint64_t> ArrayImpl::NextData(uint64_t offset_bytes) {
     const StripeFacts facts(geometry_, view_, stripe);
     for (; data_index < geometry_.data_disks(); ++data_index, column = 0) {
       const uint32_t slot = facts.roles().DataSlot(data_index);
-      if (!view_.slots[slot].present()) {
+      if (!IsReadable(facts, slot)) {
         return VolumeOffset(geometry_, stripe, data_index, column);
       }
       const uint64_t chunk_begin = facts.MemberOffset(slot, 0);
@@ -72,7 +76,7 @@ absl::StatusOr<uint64_t> ArrayImpl::NextHole(uint64_t offset_bytes) {
     const VolumeLocation at = geometry_.Locate(offset_bytes);
     const SlotView& view = view_.slots[at.slot];
     const uint64_t chunk_left = geometry_.chunk_bytes() - at.chunk_offset_bytes;
-    if (!view.present()) {
+    if (!IsReadable(StripeFacts(geometry_, view_, at.stripe), at.slot)) {
       MDVOL_ASSIGN_OR_RETURN(const uint64_t data_stripe,
                              NextStripeWithData(geometry_, view_, at.stripe));
       if (data_stripe > at.stripe) {

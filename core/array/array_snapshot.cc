@@ -132,12 +132,19 @@ absl::Status ArrayImpl::SetBitmapTimeBase(uint32_t seconds) {
     return ErrnoStatus(EINVAL, "bitmap/time_base must be at least one second");
   }
   time_base_s_.store(seconds);
-  next_clear_ns_.store(0);
+  next_upkeep_ns_.store(0);
   PokeMaintenance();
   return absl::OkStatus();
 }
 
 absl::Status ArrayImpl::SetState(std::string_view word) {
+  if (word != "clean" && word != "active" && word != "readonly") {
+    return ErrnoStatus(EINVAL, absl::StrCat("array_state cannot be set to '", std::string(word),
+                                            "': clean, active or readonly"));
+  }
+  if (failed_.load(std::memory_order_acquire)) {
+    return ErrnoStatus(EBUSY, "the array has lost more than two members");
+  }
   if (word == "clean") {
     if (read_only()) {
       return ErrnoStatus(EROFS, "the array is read-only");
@@ -151,14 +158,7 @@ absl::Status ArrayImpl::SetState(std::string_view word) {
     return read_only() ? ErrnoStatus(EBUSY, "the array was started read-only: mount it again")
                        : MarkDirty();
   }
-  if (word == "readonly" && read_only()) {
-    return absl::OkStatus();
-  }
-  if (word == "readonly") {
-    return BecomeReadOnly();
-  }
-  return ErrnoStatus(EINVAL, absl::StrCat("array_state cannot be set to '", std::string(word),
-                                          "': clean, active or readonly"));
+  return read_only() ? absl::OkStatus() : BecomeReadOnly();
 }
 
 // For good: md can go back, but then has the right to reopen its members, which a read-only start

@@ -27,6 +27,29 @@ std::string BaseName(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
+bool IsAdopted(const MemberVerdict& verdict) {
+  return verdict.standing != MemberStanding::kStale && verdict.standing != MemberStanding::kForeign;
+}
+
+// Whether a member was taken back, by force, that missed writes, while none is missing: then any
+// stripe may disagree, and can be made to agree.
+bool MissedWrites(const AssemblyDecision& decision) {
+  return decision.missing == 0 &&
+         std::any_of(decision.members.begin(), decision.members.end(),
+                     [](const MemberVerdict& verdict) { return verdict.forced; });
+}
+
+absl::Status CheckAlignment(const LoadedMember& member) {
+  const uint64_t data_begin = member.areas.data.begin;
+  const uint64_t alignment = member.device->alignment_bytes();
+  if (data_begin % alignment == 0) {
+    return absl::OkStatus();
+  }
+  return ErrnoStatus(EINVAL, absl::StrCat(member.report.path, ": its data begin at ", data_begin,
+                                          " bytes, and direct I/O there wants multiples of ",
+                                          alignment, ": mount it without --direct"));
+}
+
 absl::StatusOr<ArrayGeometry> GeometryOf(const Superblock& super) {
   return ArrayGeometry::Make(static_cast<Layout>(super.layout.get()), super.raid_disks,
                              uint64_t{super.chunksize.get()} * kSectorBytes,
@@ -77,23 +100,24 @@ absl::Status ArrayImpl::Adopt(std::vector<LoadedMember> members, const AssemblyD
   }
   {
     absl::MutexLock lock(&state_);
-    events_count_ = reference_.events;
+    events_count_ = decision.events;
     updated_us_ = MdTimeSeconds(reference_.utime) * 1000000;
-    const uint32_t entries = std::min<uint32_t>(reference_.max_dev, kMaxDevices);
+    const Superblock& freshest = members[decision.freshest].report.super;
+    const uint32_t entries = std::min<uint32_t>(freshest.max_dev, kMaxDevices);
     for (uint32_t number = 0; number < entries; ++number) {
-      roles_.push_back(reference_.dev_roles[number]);
+      roles_.push_back(freshest.dev_roles[number]);
     }
   }
-  AdoptBitmap(members[decision.reference], decision.bitmap_usable);
+  AdoptBitmap(members, decision);
   AdoptDoubt(decision);
   for (size_t i = 0; i < members.size(); ++i) {
     const MemberVerdict& verdict = decision.members[i];
-    if (verdict.standing == MemberStanding::kStale ||
-        verdict.standing == MemberStanding::kForeign) {
+    if (!IsAdopted(verdict)) {
       events_.Add(EventLevel::kWarning, "member left out", BaseName(members[i].report.path),
                   verdict.reason);
       continue;  // its device is closed, and so let go
     }
+    MDVOL_RETURN_IF_ERROR(CheckAlignment(members[i]));
     AdoptMember(std::move(members[i]), verdict);
   }
   for (const std::string& warning : decision.warnings) {
@@ -136,25 +160,34 @@ void ArrayImpl::AdoptMember(LoadedMember loaded, const MemberVerdict& verdict) {
   members_.push_back(std::move(member));
 }
 
-void ArrayImpl::AdoptBitmap(const LoadedMember& reference, bool usable) {
+// The reference's bits are the truth. Memory may only have what is durable on every member: where
+// others have other bits (a crash came between two members' pages), or the bits cannot be believed,
+// RecordStart stores them everywhere.
+void ArrayImpl::AdoptBitmap(const std::vector<LoadedMember>& members,
+                            const AssemblyDecision& decision) {
+  const LoadedMember& reference = members[decision.reference];
   if (reference.bitmap_file.empty()) {
     return;
   }
   intent_ = std::make_unique<WriteIntent>(reference.bitmap_file);
-  if (!usable) {
-    intent_->SetAll();
-  }
   time_base_s_.store(std::max<uint32_t>(1, intent_->super().daemon_sleep));
+  if (!decision.bitmap_usable || MissedWrites(decision)) {
+    intent_->SetAll();
+    intent_->UpdateSuper([](BitmapSuperblock& super) {
+      super.state = super.state & ~(kBitmapStale | kBitmapWriteError);
+    });
+    bits_differ_ = true;
+  }
+  for (size_t i = 0; i < members.size(); ++i) {
+    bits_differ_ |= decision.members[i].slot.has_value() && IsAdopted(decision.members[i]) &&
+                    !intent_->AgreesWith(members[i].bitmap_file);
+  }
 }
 
 // Which stripes have parity that cannot be trusted: all behind the resync's checkpoint, narrowed by
 // the bitmap.
 void ArrayImpl::AdoptDoubt(const AssemblyDecision& decision) {
-  const bool forced_member =
-      std::any_of(decision.members.begin(), decision.members.end(),
-                  [](const MemberVerdict& verdict) { return verdict.forced; });
-  if (forced_member && decision.missing == 0) {
-    // A member that missed writes was taken back: any stripe may disagree.
+  if (MissedWrites(decision)) {
     doubt_.Add({0, geometry_.stripe_count()});
     return;
   }
@@ -199,36 +232,44 @@ void ArrayImpl::BuildView() {
   }
 }
 
-// What a read-write start has to make durable before anything else happens: force, slots that lost
-// their members, members that are an event behind, a bitmap that could not vouch for itself. A
-// clean start of a whole array writes nothing.
-absl::Status ArrayImpl::RecordStart(const AssemblyDecision& decision) {
-  bool behind = false;
-  bool lost_roles = false;
-  {
-    absl::MutexLock lock(&state_);
-    absl::flat_hash_set<uint32_t> present;
-    for (const auto& member : members_) {
-      behind |= member->super.events != events_count_;
-      present.insert(member->super.dev_number);
-    }
-    for (uint32_t number = 0; number < roles_.size(); ++number) {
-      if (roles_[number] < kRoleMax && !present.contains(number)) {
-        roles_[number] = kRoleFaulty;
-        lost_roles = true;
-      }
+// Slots whose member is not there have lost it; true when that is news.
+bool ArrayImpl::AdoptRoles() {
+  absl::MutexLock lock(&state_);
+  bool is_news = false;
+  for (uint32_t number = 0; number < roles_.size(); ++number) {
+    const bool is_present = std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
+      return member->super.dev_number == number;
+    });
+    if (roles_[number] < kRoleMax && !is_present) {
+      roles_[number] = kRoleFaulty;
+      is_news = true;
     }
   }
-  if (!decision.forced && !decision.dirty && !behind && !lost_roles) {
+  return is_news;
+}
+
+// What a read-write start has to make durable before anything else happens: force, slots that lost
+// their members, members that are an event behind, bits that not every member has. A clean start of
+// a whole array writes nothing.
+absl::Status ArrayImpl::RecordStart(const AssemblyDecision& decision) {
+  const bool lost_roles = AdoptRoles();
+  bool behind = false;
+  {
+    absl::MutexLock lock(&state_);
+    for (const auto& member : members_) {
+      behind |= member->super.events != events_count_;
+    }
+  }
+  if (!decision.forced && !decision.dirty && !behind && !lost_roles && !bits_differ_) {
     return absl::OkStatus();
   }
   absl::MutexLock transition(&transition_);
   GateClosure closed(writes_gate_);
-  if (intent_ != nullptr && (!decision.bitmap_usable || decision.forced)) {
-    absl::flat_hash_set<size_t>
-        failed;  // WriteGeneration meets the same members again and fails them
-    StoreOnLive(decision.bitmap_usable ? std::vector<BitmapPage>() : intent_->SetAll(),
-                /*flush=*/true, &failed);
+  if (bits_differ_) {
+    StoreOutcome outcome;
+    StorePages(intent_->Pages(), /*flush=*/true, &outcome);
+    MDVOL_RETURN_IF_ERROR(TakeOut(outcome.failures));
+    MDVOL_RETURN_IF_ERROR(outcome.full);
   }
   dirty_.store(true, std::memory_order_release);
   last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);

@@ -74,6 +74,12 @@ std::optional<StripeRange> DoubtMap::Next(uint64_t from) const {
   return std::nullopt;
 }
 
+std::optional<StripeRange> DoubtMap::RunOf(uint64_t stripe) const {
+  const uint64_t bit = stripe / stripes_per_bit_;
+  absl::MutexLock lock(&mutex_);
+  return bits_[bit] ? std::optional(StripesOf(bit)) : std::nullopt;
+}
+
 uint64_t DoubtMap::CountStripes() const {
   absl::MutexLock lock(&mutex_);
   uint64_t count = 0;

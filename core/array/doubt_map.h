@@ -35,6 +35,8 @@ class DoubtMap {
   bool empty() const { return marked_.load(std::memory_order_acquire) == 0; }
   // The first run of stripes in doubt that ends after `from`, one bit long at most.
   std::optional<StripeRange> Next(uint64_t from) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // All stripes of the bit that keeps `stripe` in doubt; none when it is not.
+  std::optional<StripeRange> RunOf(uint64_t stripe) const ABSL_LOCKS_EXCLUDED(mutex_);
   // The stripes in doubt, counted by whole bits.
   uint64_t CountStripes() const ABSL_LOCKS_EXCLUDED(mutex_);
 

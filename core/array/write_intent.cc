@@ -157,8 +157,7 @@ std::vector<uint64_t> WriteIntent::IdleBits() const {
       continue;
     }
     const auto use = uses_.find(bit);
-    if (use == uses_.end() ||
-        (use->second.in_flight == 0 && use->second.last_step + 2 <= step_)) {
+    if (use == uses_.end() || (use->second.in_flight == 0 && use->second.last_step + 2 <= step_)) {
       idle.push_back(bit);
     }
   }
@@ -208,12 +207,28 @@ std::vector<BitmapPage> WriteIntent::ClearAll() {
   return AllPages();
 }
 
-std::vector<BitmapPage> WriteIntent::SetAll() {
+void WriteIntent::SetAll() {
   absl::MutexLock lock(&mutex_);
   for (uint64_t bit = 0; bit < bits_; ++bit) {
     Set(bit, true);
   }
+}
+
+std::vector<BitmapPage> WriteIntent::Pages() const {
+  absl::MutexLock lock(&mutex_);
   return AllPages();
+}
+
+bool WriteIntent::AgreesWith(const std::vector<uint8_t>& file) const {
+  absl::MutexLock lock(&mutex_);
+  const size_t end = kBitmapSuperBytes + CeilDiv(bits_, 8);
+  if (file.size() < end) {
+    return false;
+  }
+  const BitmapSuperblock super = SuperOf(file);
+  return super.chunksize == chunk_bytes_ &&
+         std::equal(file.begin() + kBitmapSuperBytes, file.begin() + static_cast<int64_t>(end),
+                    file_.begin() + kBitmapSuperBytes);
 }
 
 bool WriteIntent::IsSet(uint64_t bit) const {

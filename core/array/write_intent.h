@@ -63,8 +63,13 @@ class WriteIntent {
   // Clears all bits in memory, while no write is in flight; for a clean stop. Returns the pages to
   // store.
   std::vector<BitmapPage> ClearAll() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Sets every bit in memory and returns all pages: a bitmap that cannot vouch for its bits.
-  std::vector<BitmapPage> SetAll() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Sets every bit in memory: a bitmap that cannot vouch for its bits. They are as little durable
+  // as any others that were not stored: see Pages.
+  void SetAll() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The whole file, for members that do not hold these bits.
+  std::vector<BitmapPage> Pages() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether `file`, another member's bitmap, has the same bits.
+  bool AgreesWith(const std::vector<uint8_t>& file) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   bool IsSet(uint64_t bit) const ABSL_LOCKS_EXCLUDED(mutex_);
   uint64_t CountSet() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -76,6 +76,17 @@ TEST(DoubtMapTest, NextGoesBitByBitAndMayStartInsideOne) {
   EXPECT_EQ(map.Next(33)->count, 7U);
 }
 
+TEST(DoubtMapTest, RunOfIsTheWholeBit) {
+  DoubtMap map(25, 10);
+  map.Add({12, 1});
+  map.Add({24, 1});
+  EXPECT_FALSE(map.RunOf(9).has_value());
+  EXPECT_EQ(map.RunOf(19)->first, 10U);
+  EXPECT_EQ(map.RunOf(19)->count, 10U);
+  EXPECT_EQ(map.RunOf(20)->first, 20U);
+  EXPECT_EQ(map.RunOf(20)->count, 5U);
+}
+
 TEST(DoubtMapTest, RangesBeyondTheEndAndEmptyOnesDoNoHarm) {
   DoubtMap map(8, 4);
   map.Add({3, 0});

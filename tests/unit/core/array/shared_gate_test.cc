@@ -95,8 +95,8 @@ TEST(SharedGateTest, ClosersExcludeEachOther) {
   second.join();
 }
 
-// Everything at once, on plain variables: a lost wake-up or a closer that waits behind later arrivals
-// hangs, a broken exclusion is counted here and seen by ThreadSanitizer.
+// Everything at once, on plain variables: a lost wake-up or a closer that waits behind later
+// arrivals hangs, a broken exclusion is counted here and seen by ThreadSanitizer.
 TEST(SharedGateTest, KeepsClosersAloneUnderLoad) {
   SharedGate gate;
   const int rounds = testing::FullRun() ? 20000 : 2000;

@@ -404,17 +404,33 @@ TEST(WriteIntentTest, ClearAllGivesTheWholeFileWithoutBits) {
   EXPECT_EQ(intent.CountSetPages(), 0U);
 }
 
-TEST(WriteIntentTest, SetAllGivesTheWholeFileWithEveryBit) {
+TEST(WriteIntentTest, PagesGiveTheWholeFileWithEveryBitAfterSetAll) {
   const uint64_t bits = kBitsOnFirstPage + 100;
   WriteIntent intent(FileOf(bits, {5}));
   FakeDisk disk(FileOf(bits));
-  disk.Store(intent.SetAll(), true);
+  disk.Store(intent.Pages(), true);
+  EXPECT_EQ(disk.written(), FileOf(bits, {5}));
+  intent.SetAll();
+  disk.Store(intent.Pages(), true);
   EXPECT_EQ(intent.CountSet(), bits);
   EXPECT_EQ(intent.CountSetPages(), 2U);
   for (uint64_t bit = 0; bit < bits; ++bit) {
     ASSERT_TRUE(disk.Durable(bit)) << bit;
   }
   ASSERT_TRUE(intent.Start({0, bits - 1}, &Refuse));
+}
+
+TEST(WriteIntentTest, AgreesWithFilesOfTheSameBits) {
+  const WriteIntent intent(FileOf(1001, {5, 1000}));
+  std::vector<uint8_t> file = FileOf(1001, {5, 1000});
+  EXPECT_TRUE(intent.AgreesWith(file));
+  file[24] ^= 1;  // other events
+  EXPECT_TRUE(intent.AgreesWith(file));
+  EXPECT_FALSE(intent.AgreesWith(FileOf(1001, {5})));
+  EXPECT_FALSE(intent.AgreesWith(FileOf(1001, {5, 6, 1000})));
+  EXPECT_FALSE(intent.AgreesWith({}));
+  file[52] ^= 1;  // another chunk
+  EXPECT_FALSE(intent.AgreesWith(file));
 }
 
 // I1 with everybody at once: writers on the same and on other bits, stores that fail now and then,

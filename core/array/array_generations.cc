@@ -1,0 +1,198 @@
+// ArrayImpl: metadata generations, and the stores that they are made of.
+//
+// A generation is one number of events: first the bitmap's superblock, then every member's, each
+// durable on all live members before the next begins (I11). So live members are one event apart at
+// most, whenever a crash comes; two apart, they would be thrown out. A number is used again as long
+// as no superblock carries it, and for want of space (I13); once a member was lost on the way the
+// survivors take the next, because the lost one may carry this.
+
+#include <algorithm>
+#include <cerrno>
+#include <span>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "core/array/array_impl.h"
+#include "core/array/member_io.h"
+#include "core/base/status.h"
+#include "core/device/io_batch.h"
+#include "core/stripe/io_errors.h"
+
+namespace mdvol {
+namespace {
+
+// The place of an error of metadata I/O in the outcome.
+void NoteError(const ArrayMember& member, const absl::Status& status, StoreOutcome* outcome) {
+  if (IsFull(ErrnoOf(status))) {
+    outcome->full = Annotate(status, "metadata could not be written");
+  } else {
+    outcome->failures.push_back(
+        {member.index, absl::StrCat("metadata could not be written: ", MessageOf(status))});
+  }
+}
+
+}  // namespace
+
+// ---- Flushes ----
+
+void ArrayImpl::FlushMembers(const std::vector<ArrayMember*>& members, MemberFailures* failures) {
+  IoBatch batch;
+  for (const ArrayMember* member : members) {
+    batch.AddFlush(member->device.get());
+  }
+  if (!batch.empty() && !batch.Run()) {
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (batch.error(i) != 0 && members[i]->flush_error == 0) {
+        members[i]->flush_error = batch.error(i);
+      }
+    }
+  }
+  for (const ArrayMember* member : members) {
+    if (member->flush_error != 0) {
+      failures->push_back(
+          {member->index,
+           absl::StrCat("flush failed: ", std::generic_category().message(member->flush_error))});
+    }
+  }
+}
+
+void ArrayImpl::FlushUsed(MemberFailures* failures) {
+  std::vector<ArrayMember*> used;
+  for (const auto& member : members_) {
+    if (member->slot.has_value() && !member->faulty) {
+      used.push_back(member.get());
+    }
+  }
+  FlushMembers(used, failures);
+}
+
+// ---- Stores ----
+
+void ArrayImpl::StorePages(const std::vector<BitmapPage>& pages, bool flush,
+                           StoreOutcome* outcome) {
+  std::vector<ArrayMember*> stored;
+  for (const auto& member : members_) {
+    if (member->faulty || member->spare || member->areas.bitmap.empty()) {
+      continue;  // a spare's bitmap is written when it gets a slot, as in md
+    }
+    const ByteRange& area = member->areas.bitmap;
+    absl::Status status;
+    for (const BitmapPage& page : pages) {
+      if (status.ok() && page.offset_bytes < area.size()) {
+        const size_t length =
+            std::min<uint64_t>(page.bytes.size(), area.size() - page.offset_bytes);
+        status = WriteAnywhere(*member->device, area.begin + page.offset_bytes,
+                               std::span(page.bytes).first(length));
+      }
+    }
+    if (status.ok()) {
+      stored.push_back(member.get());
+    } else {
+      NoteError(*member, status, outcome);
+    }
+  }
+  if (flush) {
+    absl::MutexLock lock(&flush_);
+    FlushMembers(stored, &outcome->failures);
+  }
+}
+
+void ArrayImpl::StoreSupers(StoreOutcome* outcome) {
+  std::vector<ArrayMember*> stored;
+  for (const auto& member : members_) {
+    if (member->faulty) {
+      continue;
+    }
+    ComposeSuper(*member);
+    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(&member->super),
+                                         std::min(kSuperBytes, member->areas.super.size()));
+    const absl::Status status = WriteAnywhere(*member->device, member->areas.super.begin, bytes);
+    if (status.ok()) {
+      stored.push_back(member.get());
+    } else {
+      NoteError(*member, status, outcome);
+    }
+  }
+  absl::MutexLock lock(&flush_);
+  FlushMembers(stored, &outcome->failures);
+}
+
+// ---- What they hold ----
+
+void ArrayImpl::ComposeSuper(ArrayMember& member) {
+  absl::MutexLock lock(&state_);
+  Superblock& super = member.super;
+  super.events = events_count_;
+  super.utime = PackMdTime(updated_us_);
+  const bool clean = !dirty_.load(std::memory_order_acquire) && doubt_.empty();
+  super.resync_offset = clean ? kResyncDone : 0;
+  super.cnt_corrected_read =
+      static_cast<uint32_t>(member.corrected_errors.load(std::memory_order_relaxed));
+  for (uint32_t number = 0; number < std::min<uint32_t>(super.max_dev, kMaxDevices); ++number) {
+    super.dev_roles[number] = number < roles_.size() ? roles_[number] : kRoleSpare;
+  }
+  uint32_t features = super.feature_map;
+  if (member.slot.has_value() && member.valid_bytes >= geometry_.component_bytes()) {
+    features &= ~(kFeatureRecoveryOffset | kFeatureRecoveryBitmap);
+  } else if (member.slot.has_value()) {
+    features |= kFeatureRecoveryOffset;
+  }
+  if (member.replacement) {
+    // Writes do not reach it while it is not being filled: what it holds is worth nothing from now
+    // on.
+    features |= kFeatureRecoveryOffset;
+    super.recovery_offset = 0;
+  }
+  super.feature_map = features;
+  SealSuperblock(super);
+}
+
+BitmapPage ArrayImpl::ComposeBitmapSuper(uint64_t generation) {
+  const bool whole = InSyncSlots() == geometry_.raid_disks();
+  return intent_->UpdateSuper([&](BitmapSuperblock& super) {
+    super.events = generation;
+    if (whole) {
+      super.events_cleared = generation;
+    }
+    super.daemon_sleep = time_base_s_.load();
+  });
+}
+
+// ---- Generations ----
+
+uint64_t ArrayImpl::NumberGeneration() {
+  absl::MutexLock lock(&state_);
+  if (generation_ == Generation::kComplete) {
+    ++events_count_;
+    generation_ = Generation::kNumbered;
+  }
+  updated_us_ = clock_.WallUs();
+  return events_count_;
+}
+
+absl::Status ArrayImpl::WriteGeneration() {
+  recorded_.store(false, std::memory_order_release);
+  while (!failed_.load(std::memory_order_acquire)) {
+    const uint64_t generation = NumberGeneration();
+    StoreOutcome outcome;
+    if (intent_ != nullptr) {
+      StorePages({ComposeBitmapSuper(generation)}, /*flush=*/true, &outcome);
+    }
+    if (outcome.ok()) {
+      generation_ = Generation::kPartlyWritten;
+      StoreSupers(&outcome);
+    }
+    if (outcome.ok()) {
+      generation_ = Generation::kComplete;
+      recorded_.store(true, std::memory_order_release);
+      return absl::OkStatus();
+    }
+    if (outcome.failures.empty()) {
+      return outcome.full;
+    }
+    MDVOL_RETURN_IF_ERROR(TakeOut(outcome.failures));
+  }
+  return ErrnoStatus(EIO, "the array has lost more than two members: nothing is recorded");
+}
+
+}  // namespace mdvol
