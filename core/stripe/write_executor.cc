@@ -73,14 +73,28 @@ void WriteExecutor::PunchHoles() {
     return;
   }
   for (size_t i = 0; i < records_.size(); ++i) {
-    StripeStep& step = steps_[records_[i].unit];
-    if (const int error = batch_.error(i); IsFull(error)) {
-      step.errors.push_back({{0, step.facts.geometry().chunk_bytes()}, error});
+    records_[i].error = batch_.error(i);
+  }
+  ForEachUnit([this](std::span<const IoRecord> zeroed) { NoteZeroErrors(zeroed); });
+}
+
+// All bytes of the stripe are the caller's: there is nothing to put back.
+void WriteExecutor::NoteZeroErrors(std::span<const IoRecord> zeroed) {
+  StripeStep& step = steps_[zeroed[0].unit];
+  const ColumnRange chunk{0, step.facts.geometry().chunk_bytes()};
+  uint32_t lost = step.facts.AbsentSlots(chunk);
+  for (const IoRecord& record : zeroed) {
+    if (IsFull(record.error)) {
+      step.errors.push_back({chunk, record.error});
       step.owes_parity = true;
-    } else if (error != 0) {
-      step.member_errors.push_back({.slot = records_[i].slot, .error = error});
+    } else if (record.error != 0) {
+      ++lost;
+      step.member_errors.push_back({.slot = record.slot, .error = record.error});
       step.stale.push_back(step.member_errors.back());
     }
+  }
+  if (lost > 2) {
+    step.errors.push_back({chunk, EIO});
   }
 }
 
@@ -290,13 +304,10 @@ void WriteExecutor::Write() {
       step.mended_slots.push_back(record.slot);
     }
   }
-  for (size_t begin = 0; !all_written && begin < records_.size();) {
-    size_t end = begin + 1;
-    while (end < records_.size() && records_[end].unit == records_[begin].unit) {
-      ++end;
-    }
-    NoteWriteErrors(units_[records_[begin].unit], std::span(records_).subspan(begin, end - begin));
-    begin = end;
+  if (!all_written) {
+    ForEachUnit([this](std::span<const IoRecord> written) {
+      NoteWriteErrors(units_[written[0].unit], written);
+    });
   }
 }
 

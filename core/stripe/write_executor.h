@@ -78,8 +78,20 @@ class WriteExecutor {
     int error = 0;
   };
 
+  // Calls visit(records) for the records of each unit; they lie side by side.
+  template <typename Visit>
+  void ForEachUnit(Visit visit) const {
+    for (size_t begin = 0, end = 0; begin < records_.size(); begin = end) {
+      while (end < records_.size() && records_[end].unit == records_[begin].unit) {
+        ++end;
+      }
+      visit(std::span(records_).subspan(begin, end - begin));
+    }
+  }
+
   void PlanPieces();
   void PunchHoles();
+  void NoteZeroErrors(std::span<const IoRecord> zeroed);
   void RunWave();
   bool Prepare(const Piece& piece);
   static void WantSlots(const Piece& piece, absl::InlinedVector<uint32_t, 16>* read_slots);

@@ -1,0 +1,97 @@
+// UnsettledStripes: what is noted is applied, and goes when it is settled.
+
+#include "core/stripe/unsettled_stripes.h"
+
+#include "gtest/gtest.h"
+#include "tests/support/stripes/stripe_rig.h"
+
+namespace mdvol {
+namespace {
+
+using testing::StripeRig;
+
+constexpr ColumnRange kLane{0, 4096};
+
+class UnsettledStripesTest : public ::testing::Test {
+ protected:
+  StripeFacts Facts(uint64_t stripe) { return {rig_.geometry(), rig_.view(), stripe}; }
+
+  StripeRig rig_{testing::RigOptions{}};
+  UnsettledStripes unsettled_;
+  MemberErrors errors_;
+};
+
+TEST_F(UnsettledStripesTest, KnowsNothingAtFirst) {
+  StripeFacts facts = Facts(1);
+  unsettled_.ApplyTo(facts, &errors_);
+  EXPECT_TRUE(facts.parity_trusted());
+  EXPECT_EQ(facts.AbsentSlots(kLane), 0u);
+  EXPECT_TRUE(errors_.empty());
+  unsettled_.ParityRecomputed(1);
+  EXPECT_EQ(unsettled_.size(), 0u);
+}
+
+TEST_F(UnsettledStripesTest, AStaleBlockIsAbsentInItsStripeUntilItsMemberHasGone) {
+  unsettled_.NoteStale(Facts(1), {.slot = 2, .error = EIO});
+  unsettled_.NoteStale(Facts(1), {.slot = 2, .error = EIO});
+  StripeFacts facts = Facts(1);
+  unsettled_.ApplyTo(facts, &errors_);
+  EXPECT_EQ(facts.Access(2, kLane), SlotAccess::kAbsent);
+  EXPECT_EQ(facts.AbsentSlots(kLane), 1u);
+  ASSERT_EQ(errors_.size(), 1u) << "noted twice, or lost";
+  EXPECT_EQ(errors_[0].slot, 2u);
+  EXPECT_EQ(errors_[0].error, EIO);
+  StripeFacts other = Facts(0);
+  unsettled_.ApplyTo(other, &errors_);
+  EXPECT_EQ(other.AbsentSlots(kLane), 0u);
+
+  rig_.view().slots[2].device = nullptr;
+  StripeFacts later = Facts(1);
+  errors_.clear();
+  unsettled_.ApplyTo(later, &errors_);
+  EXPECT_TRUE(errors_.empty());
+  EXPECT_EQ(unsettled_.size(), 0u);
+}
+
+// Another member in the slot, perhaps at the same address, is another member.
+TEST_F(UnsettledStripesTest, WhenMembersChangeWhatTheyLeftIsForgotten) {
+  MemberDevice* const device = rig_.view().slots[2].device;
+  unsettled_.NoteStale(Facts(1), {.slot = 2, .error = EIO});
+  unsettled_.NoteStale(Facts(3), {.slot = 4, .error = EIO});
+  unsettled_.NoteOwedParity(3);
+  rig_.view().slots[2].device = nullptr;
+  unsettled_.MembersChanged(rig_.view());
+  EXPECT_EQ(unsettled_.size(), 1u);
+  rig_.view().slots[2].device = device;
+  StripeFacts facts = Facts(1);
+  unsettled_.ApplyTo(facts, &errors_);
+  EXPECT_TRUE(errors_.empty());
+  StripeFacts other = Facts(3);
+  unsettled_.ApplyTo(other, &errors_);
+  EXPECT_EQ(errors_.size(), 1u) << "slot 4 has kept its member";
+  EXPECT_FALSE(other.parity_trusted());
+}
+
+TEST_F(UnsettledStripesTest, OwedParityIsNotTrustedUntilItIsRecomputed) {
+  unsettled_.NoteOwedParity(2);
+  StripeFacts facts = Facts(2);
+  unsettled_.ApplyTo(facts, &errors_);
+  EXPECT_FALSE(facts.parity_trusted());
+  unsettled_.ParityRecomputed(1);
+  EXPECT_EQ(unsettled_.size(), 1u);
+  unsettled_.ParityRecomputed(2);
+  EXPECT_EQ(unsettled_.size(), 0u);
+}
+
+TEST_F(UnsettledStripesTest, RecomputedParityDoesNotSettleAStaleBlock) {
+  unsettled_.NoteOwedParity(2);
+  unsettled_.NoteStale(Facts(2), {.slot = 0, .error = EIO});
+  unsettled_.ParityRecomputed(2);
+  StripeFacts facts = Facts(2);
+  unsettled_.ApplyTo(facts, &errors_);
+  EXPECT_TRUE(facts.parity_trusted());
+  EXPECT_EQ(errors_.size(), 1u);
+}
+
+}  // namespace
+}  // namespace mdvol
