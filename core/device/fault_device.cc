@@ -173,7 +173,7 @@ class FaultDeviceImpl final : public FaultDevice {
     return rules_.Meet(request);
   }
 
-  Altered Alter(const IoRequest& request, FaultEffect effect) {
+  Altered Alter(const IoRequest& request, FaultEffect effect) const {
     Altered altered;
     altered.effect = std::move(effect);
     const bool is_torn = altered.effect.is_torn;

@@ -103,7 +103,7 @@ std::string FindLoopDeviceOver(const FileIdentity& file, const LoopRoots& roots)
     return "";
   }
   while (const dirent* const entry = ::readdir(directory.get())) {
-    const std::string name = entry->d_name;
+    std::string name = entry->d_name;
     if (!name.starts_with("loop")) {
       continue;
     }
