@@ -3,13 +3,10 @@
 
 #include "core/metadata/assembly.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -37,7 +34,6 @@ using ::mdvol::testing::SetRebuilding;
 using ::mdvol::testing::SetRole;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 using Standing = MemberStanding;
 

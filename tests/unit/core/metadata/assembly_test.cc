@@ -4,7 +4,6 @@
 
 #include "core/metadata/assembly.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <functional>
@@ -15,7 +14,6 @@
 
 #include "core/base/status.h"
 #include "core/base/units.h"
-#include "core/geometry/layout.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/core/metadata/assembly_expect.h"
@@ -36,14 +34,12 @@ using ::mdvol::testing::SetDirty;
 using ::mdvol::testing::SetRebuilding;
 using ::mdvol::testing::SetRole;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 using Standing = MemberStanding;
 
 constexpr AssemblyOptions kForce{.force = true};
 constexpr AssemblyOptions kRun{.run = true};
-constexpr AssemblyOptions kReadOnly{.read_only = true};
 
 TEST(AssemblyTest, AWholeCleanArrayRuns) {
   const AssemblyDecision decision = ExpectRuns(SampleArray(5));
