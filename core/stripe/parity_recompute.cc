@@ -7,6 +7,7 @@
 // request that fails is tried again lane by lane, so that one bad lane costs only itself.
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -25,6 +26,9 @@ constexpr uint64_t kPieceBytes = 64 * kKiB;   // generated at a time: what the c
 
 // One stripe of a window, and what came of it.
 struct RecomputedStripe {
+  RecomputedStripe(const ArrayGeometry& geometry, const MemberView& members, uint64_t stripe)
+      : facts(geometry, members, stripe) {}
+
   StripeFacts facts;
   bool skipped = false;  // somewhere data was missing
   int full = 0;          // ENOSPC or EDQUOT
@@ -70,9 +74,21 @@ class Window {
     blocks_.push_back(block);
   }
 
+  // Calls visit(columns) for runs of columns in which every slot's access is the same.
+  template <typename Visit>
+  static void ForEachUniformLane(const StripeFacts& facts, ColumnRange columns, Visit visit) {
+    struct All {
+      ColumnRange columns;
+    };
+    for (const ColumnRange& segment : CutColumns(facts, std::array{All{columns}})) {
+      ForEachLane(segment, visit);
+    }
+  }
+
   void AddReadableLanes(const Block& block) {
-    ForEachLane(block.columns, [&](ColumnRange lane) {
-      if (stripes_[block.stripe_index].facts.Readable(block.slot, lane)) {
+    const StripeFacts& facts = stripes_[block.stripe_index].facts;
+    ForEachUniformLane(facts, block.columns, [&](ColumnRange lane) {
+      if (facts.Readable(block.slot, lane)) {
         AddRead({block.stripe_index, block.slot, lane});
       }
     });
@@ -134,15 +150,29 @@ class Window {
         stripe.facts.Access(roles.q_slot(), columns_) == SlotAccess::kAbsent) {
       return;  // there is no parity to be right or wrong
     }
-    const uint64_t step = DataReadable(stripe.facts, columns_) ? kPieceBytes : kLaneBytes;
-    for (uint64_t begin = columns_.begin; begin < columns_.end; begin += step) {
-      const ColumnRange piece{begin, std::min(begin + step, columns_.end)};
+    const auto recompute = [&](ColumnRange piece) {
       if (DataReadable(stripe.facts, piece)) {
         RecomputePiece(index, piece);
       } else {
         stripe.skipped = true;
       }
+    };
+    if (!IsAllReadable(stripe.facts)) {
+      ForEachUniformLane(stripe.facts, columns_, recompute);
+      return;
     }
+    for (uint64_t begin = columns_.begin; begin < columns_.end; begin += kPieceBytes) {
+      recompute({begin, std::min(begin + kPieceBytes, columns_.end)});
+    }
+  }
+
+  bool IsAllReadable(const StripeFacts& facts) const {
+    for (uint32_t slot = 0; slot < geometry().raid_disks(); ++slot) {
+      if (!facts.Readable(slot, columns_)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   void RecomputePiece(size_t index, ColumnRange piece) {
@@ -243,10 +273,8 @@ void StripeEngine::RecomputeLed(const MemberView& members, uint64_t first_stripe
   std::vector<RecomputedStripe> stripes;
   stripes.reserve(count);
   for (uint64_t i = 0; i < count; ++i) {
-    stripes.push_back({.facts = StripeFacts(geometry_, members, first_stripe + i),
-                       .member_errors = {},
-                       .mended_slots = {}});
-    unsettled_.ApplyTo(stripes.back().facts, &stripes.back().member_errors);
+    RecomputedStripe& stripe = stripes.emplace_back(geometry_, members, first_stripe + i);
+    unsettled_.ApplyTo(stripe.facts, &stripe.member_errors);
   }
   const uint64_t chunk_bytes = geometry_.chunk_bytes();
   const uint64_t columns = std::min(chunk_bytes, WindowBytesPerMember(geometry_));
