@@ -51,8 +51,9 @@ absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
     const uint64_t seed = opened.members.size();
     std::unique_ptr<FaultDevice> fault = NewFaultDevice(std::move(file), seed, clock);
     opened.faults_by_path[path] = fault.get();
-    MDVOL_ASSIGN_OR_RETURN(LoadedMember member,
-                           LoadMember(NewCountingDevice(std::move(fault), clock)));
+    MDVOL_ASSIGN_OR_RETURN(LoadedMember member, LoadMember(std::move(fault)));
+    // On top only now: what was read to load the member is not the array's traffic.
+    member.device = NewCountingDevice(std::move(member.device), clock);
     opened.members.push_back(std::move(member));
   }
   return opened;

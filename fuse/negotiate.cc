@@ -9,16 +9,37 @@ namespace {
 // once. Its default of 12 would cut a queue of 32 down.
 constexpr unsigned kMaxBackground = 256;
 
-// Linux 6.9: direct writes of a file run side by side where we allow it, and write-back, page cache
-// and FOPEN_DIRECT_IO handles of one file are kept coherent. Before that, a FOPEN_DIRECT_IO handle
-// left stale pages to the buffered openers.
+// Linux 6.9: direct writes of one file run side by side where we allow it, and write-back, page
+// cache and FOPEN_DIRECT_IO handles of one file are kept coherent. Before that, a FOPEN_DIRECT_IO
+// handle left stale pages to the buffered openers.
 constexpr unsigned kCoherentDirectHandles = 40;
 
-void Want(fuse_conn_info& connection, unsigned capability) {
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+using Capability = uint64_t;
+void Want(fuse_conn_info& connection, Capability capability) {
+  fuse_set_feature_flag(&connection, capability);
+}
+void Refuse(fuse_conn_info& connection, Capability capability) {
+  fuse_unset_feature_flag(&connection, capability);
+}
+#else
+using Capability = unsigned;
+void Want(fuse_conn_info& connection, Capability capability) {
   connection.want |= connection.capable & capability;
 }
+void Refuse(fuse_conn_info& connection, Capability capability) { connection.want &= ~capability; }
+#endif
 
-void Refuse(fuse_conn_info& connection, unsigned capability) { connection.want &= ~capability; }
+// Shared mappings of O_DIRECT handles, without which we would rather have no parallel writes.
+bool AskForDirectMmap(fuse_conn_info& connection, const OperationsContext& context) {
+#ifdef FUSE_CAP_DIRECT_IO_ALLOW_MMAP
+  static_cast<void>(context);
+  return fuse_set_feature_flag(&connection, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
+#else
+  static_cast<void>(connection);
+  return context.init_extension.kernel_offers_direct_mmap;
+#endif
+}
 
 }  // namespace
 
@@ -56,8 +77,10 @@ void Negotiate(fuse_conn_info& connection, OperationsContext& context) {
     Refuse(connection, FUSE_CAP_WRITEBACK_CACHE);
   }
 
-  context.has_parallel_direct_writes =
-      !context.writeback && connection.proto_minor >= kCoherentDirectHandles;
+  // With write-back the kernel keeps a size of its own; direct handles stay as they are then.
+  context.has_parallel_direct_writes = !context.writeback &&
+                                       connection.proto_minor >= kCoherentDirectHandles &&
+                                       AskForDirectMmap(connection, context);
 }
 
 }  // namespace mdvol

@@ -208,7 +208,9 @@ void ReleaseFolder(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
 
 // ---- The volume ------------------------------------------------------------------------------
 
-// libfuse 3.14 has no name for FOPEN_PARALLEL_DIRECT_WRITES, so the kernel's own struct is sent.
+// Writes of several threads through O_DIRECT are then carried side by side, as on a block device; a
+// plain open lets them in one by one. libfuse 3.14 has no name for FOPEN_PARALLEL_DIRECT_WRITES, so
+// the kernel's own struct is sent.
 int ReplyOpenParallel(fuse_req_t request) {
   fuse_open_out reply{};
   reply.open_flags = FOPEN_DIRECT_IO | FOPEN_PARALLEL_DIRECT_WRITES;

@@ -10,6 +10,7 @@
 
 #include <atomic>
 
+#include "fuse/init_extension.h"
 #include "fuse/libfuse.h"
 #include "fuse/tree.h"
 
@@ -20,7 +21,8 @@ struct OperationsContext {
   Tree& tree;
   bool writeback = false;                // the kernel gathers small buffered writes
   std::atomic<bool> initialized{false};  // FUSE_INIT has been answered
-  // Written by init, before any other callback runs.
+  // Written while FUSE_INIT is answered, before any other callback runs.
+  InitExtension init_extension = {};
   bool has_parallel_direct_writes = false;
 };
 

@@ -19,6 +19,7 @@
 #include "core/base/check.h"
 #include "core/base/retry.h"
 #include "core/base/status.h"
+#include "fuse/init_extension.h"
 #include "fuse/unmount.h"
 
 namespace mdvol {
@@ -126,6 +127,9 @@ absl::Status Session::Connect() {
   if (result != 0) {
     return ErrnoStatus(EIO, options_.mountpoint + ": could not be mounted: " +
                                 (said.empty() ? "no reason was given" : said));
+  }
+  if (const int error = ExtendInit(session_); error != 0) {
+    return SystemError(-error, options_.mountpoint);
   }
   workers_ = std::make_unique<WorkerPool>(session_, options_.max_threads, [this] {
     const uint64_t one = 1;

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -16,6 +16,8 @@
 #include "core/base/clock.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "fuse/daemon.h"
+#include "fuse/mountpoint.h"
 #include "fuse/session.h"
 #include "fuse/tree.h"
 #include "fuse/volume_file.h"
@@ -56,22 +58,32 @@ class MemoryVolume final : public Volume {
   const uint64_t size_bytes_;
 };
 
-absl::Status Serve(const std::string& size, const std::string& mountpoint, bool foreground) {
-  MDVOL_ASSIGN_OR_RETURN(const uint64_t size_bytes, ParseSize(size, 1));
-  MemoryVolume volume(std::max<uint64_t>(size_bytes, kLaneBytes));
+absl::Status Serve(uint64_t size_bytes, const std::string& mountpoint,
+                   const ReportReady& report_ready) {
+  BlockStopSignals();
+  MemoryVolume volume(size_bytes);
   if (!volume.valid()) {
-    return SystemError(errno, size + ": no such mapping");
+    return SystemError(errno, "memory for the volume");
   }
   const VolumeFileOptions owner{::geteuid(), ::getegid(), 0600};
   VolumeFile file(volume, owner, SystemClock());
   Tree tree({"volume", owner.uid, owner.gid}, file, nullptr, SystemClock());
-  if (!foreground && ::daemon(1, 1) != 0) {
-    return SystemError(errno, "daemon");
-  }
-  BlockStopSignals();
   MDVOL_ASSIGN_OR_RETURN(const auto session, Session::Mount({mountpoint, "null", {}}, tree));
+  MDVOL_RETURN_IF_ERROR(report_ready());
   session->Run();
   return absl::OkStatus();
+}
+
+absl::Status Run(const std::string& size, const std::string& mountpoint, bool foreground) {
+  MDVOL_ASSIGN_OR_RETURN(const uint64_t size_bytes, ParseSize(size, 1));
+  if (size_bytes == 0) {
+    return UsageError("SIZE: must be more than 0");
+  }
+  MDVOL_ASSIGN_OR_RETURN(const std::string path, PrepareMountpoint(mountpoint));
+  const DaemonWork work = [&](const ReportReady& report_ready) {
+    return Serve(size_bytes, path, report_ready);
+  };
+  return foreground ? RunInForeground(work) : RunInBackground(work);
 }
 
 }  // namespace
@@ -83,7 +95,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: mdvol_null_volume SIZE MOUNTPOINT [--foreground]\n");
     return 2;
   }
-  const absl::Status status = mdvol::Serve(words[0], words[1], words.size() == 3);
+  const absl::Status status = mdvol::Run(words[0], words[1], words.size() == 3);
   if (!status.ok()) {
     std::fprintf(stderr, "mdvol_null_volume: %s\n", mdvol::MessageOf(status).c_str());
     return 1;

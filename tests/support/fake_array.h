@@ -14,11 +14,13 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -42,10 +44,13 @@ struct FakeArrayState {
   std::atomic<int> write_error{0};
   std::atomic<int> flush_error{0};
   std::atomic<bool> read_only{false};
+  std::atomic<uint32_t> write_sleep_us{0};  // each write takes that long
 
   std::atomic<uint64_t> read_count{0};
   std::atomic<uint64_t> write_count{0};
   std::atomic<uint64_t> unaligned_write_count{0};  // by address
+  std::atomic<int> writers_inside{0};
+  std::atomic<int> most_writers_inside{0};
   std::atomic<uint64_t> flush_count{0};
   std::atomic<uint64_t> zero_count{0};
   std::atomic<uint64_t> zero_offset_bytes{0};  // of the last Zero
@@ -132,6 +137,14 @@ class FakeArray final : public Array {
       ++state_->unaligned_write_count;
     }
     MDVOL_RETURN_IF_ERROR(Injected(state_->write_error));
+    const int inside = ++state_->writers_inside;
+    int most = state_->most_writers_inside;
+    while (inside > most && !state_->most_writers_inside.compare_exchange_weak(most, inside)) {
+    }
+    if (const uint32_t sleep_us = state_->write_sleep_us; sleep_us != 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(sleep_us));
+    }
+    --state_->writers_inside;
     absl::MutexLock lock(&mutex_);
     std::memcpy(state_->bytes.data() + offset_bytes, data.data(), data.size());
     return absl::OkStatus();

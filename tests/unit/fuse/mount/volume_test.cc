@@ -6,10 +6,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -173,6 +175,44 @@ TEST_F(MountedVolumeTest, SharedMappingsAreSeenByOthersAfterMsync) {
   ASSERT_EQ(Write(Open(O_RDWR | O_DIRECT), 200'000, 5000), 5000);
   EXPECT_EQ(std::memcmp(mapped + 200'000, pattern_.data(), 5000), 0);
   ::munmap(mapped, kFakeVolumeBytes);
+}
+
+TEST_F(MountedVolumeTest, AHandleForDirectAccessCanBeMappedToo) {
+  const UniqueFd file = Open(O_RDWR | O_DIRECT);
+  auto* const mapped = static_cast<uint8_t*>(
+      ::mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0));
+  ASSERT_NE(mapped, MAP_FAILED) << errno;
+  std::memcpy(mapped + 5, pattern_.data(), 10'000);
+  ASSERT_EQ(::msync(mapped, 65536, MS_SYNC), 0);
+  EXPECT_TRUE(ArrayHas(5, pattern_.data(), 10'000));
+  ASSERT_EQ(Write(file, 20'000, 5000), 5000);
+  EXPECT_EQ(std::memcmp(mapped + 20'000, pattern_.data(), 5000), 0);
+  ::munmap(mapped, 65536);
+}
+
+// As on a block device; kernels before 6.9 let them in one by one.
+TEST_F(MountedVolumeTest, DirectWritesOfSeveralThreadsRunSideBySide) {
+  array().write_sleep_us = 20'000;
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 8; ++t) {
+    threads.emplace_back([this, t] {
+      const UniqueFd file = Open(O_RDWR | O_DIRECT);
+      for (size_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(Write(file, static_cast<off_t>((5 * t + i) * 4096), 4096), 4096);
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(array().write_count, 40U);
+  int major_version = 0;
+  int minor_version = 0;
+  utsname system{};
+  ASSERT_EQ(::uname(&system), 0);
+  ASSERT_EQ(std::sscanf(system.release, "%d.%d", &major_version, &minor_version), 2);
+  const bool is_recent = major_version > 6 || (major_version == 6 && minor_version >= 9);
+  EXPECT_GE(array().most_writers_inside, is_recent ? 4 : 1);
 }
 
 TEST_F(MountedVolumeTest, AnotherOpenersTruncationKeepsMappedPages) {
