@@ -74,9 +74,8 @@ void RefuseDuplicates(Work& work) {
     work.Refuse(ErrnoStatus(
         EINVAL, absl::StrCat(work.path(other), " and ", work.path(i),
                              " are the same member (device uuid ", uuid, "): name one of them")));
-    work.claims[i].counts = false;
-    // The other one is taken out at the end, so that a third copy is found too.
   }
+  // Only now, so that a third copy is found too.
   for (const size_t i : work.best_first) {
     if (work.verdict(i).standing == MemberStanding::kForeign) {
       work.claims[i].counts = false;

@@ -142,6 +142,37 @@ TEST(AssemblyTest, AMemberThatDoesNotKnowItHasFailedIsNoWitness) {
   }
 }
 
+// Not even when only one of the others has noticed.
+TEST(AssemblyTest, AnyWitnessCanContradictAMember) {
+  auto reports = SampleArray(5);
+  SetRole(reports[4], 2, kRoleFaulty);
+  SetBehind(reports[2], 1);
+  const AssemblyDecision decision = ExpectRuns(reports, {.run = true});
+  EXPECT_EQ(decision.freshest, 0u);  // whose table still has it
+  ExpectStanding(decision, 2, Standing::kStale, "d4 says that it has failed");
+}
+
+TEST(AssemblyTest, AmongTheFreshestAMemberInSyncIsBelievedFirst) {
+  auto reports = SampleArray(5);
+  SetRebuilding(reports[0], 128);
+  EXPECT_EQ(ExpectRuns(reports).freshest, 1u);
+}
+
+// A spare that was just put into a slot is news to those who missed the last update.
+TEST(AssemblyTest, NotKnowingAFreshlyChosenMemberIsNoContradiction) {
+  auto reports = SampleArray(5);
+  reports.push_back(SampleMember(reports[0], 7));
+  SetRole(reports, 2, kRoleFaulty);
+  SetRole(reports[5], 7, 2);
+  SetRebuilding(reports[5], 0);
+  for (const size_t i : {0ul, 1ul, 3ul, 4ul}) SetBehind(reports[i], 1);
+  reports.erase(reports.begin() + 2);
+  const AssemblyDecision decision = ExpectRuns(reports);
+  EXPECT_EQ(decision.freshest, 4u);
+  EXPECT_EQ(decision.slots[2], 4u);
+  EXPECT_EQ(decision.missing, 1u);
+}
+
 TEST(AssemblyTest, TwoPartsThatFailedEachOtherAreRefused) {
   auto reports = SampleArray(4);
   for (const uint32_t i : {0u, 1u}) {
