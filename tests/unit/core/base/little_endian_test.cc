@@ -1,3 +1,5 @@
+// The layout and the values of on-disk integer fields.
+
 #include "core/base/little_endian.h"
 
 #include <gtest/gtest.h>

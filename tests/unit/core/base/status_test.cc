@@ -1,3 +1,5 @@
+// That errno, kind and message survive in a Status, and the two macros.
+
 #include "core/base/status.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Rounding, overflow, and reading and printing sizes.
+
 #include "core/base/units.h"
 
 #include <gtest/gtest.h>

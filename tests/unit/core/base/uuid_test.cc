@@ -1,3 +1,5 @@
+// Both spellings of a uuid, what is none, and random ones.
+
 #include "core/base/uuid.h"
 
 #include <gtest/gtest.h>

@@ -38,7 +38,6 @@ using testing::TempDir;
 using testing::TestSeed;
 using testing::Write;
 using testing::Zero;
-using testing::ZeroRequest;
 
 constexpr uint64_t kSizeBytes = kMiB + 20 * kKiB;  // no multiple of MemoryDevice's blocks
 

@@ -1,3 +1,5 @@
+// What is counted, when, and in which range.
+
 #include "core/device/counting_device.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// What faults do to requests; which requests they meet is in fault_rules_test.cc.
+
 #include "core/device/fault_device.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Which requests a rule meets, what it decides, and what is left of it after writes.
+
 #include "core/device/fault_rules.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Merging, order, errors and allocations of batches, and random batches against plain arrays.
+
 #include "core/device/io_batch.h"
 
 #include <gtest/gtest.h>

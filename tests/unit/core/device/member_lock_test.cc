@@ -1,3 +1,6 @@
+// Who may hold an image beside whom, from two processes, and images behind loop devices: in a sysfs
+// of our own, and for real where loop devices can be made.
+
 #include "core/device/member_lock.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+// Sparseness and threads; what all devices do is in conformance_test.cc.
+
 #include "core/device/memory_device.h"
 
 #include <gtest/gtest.h>

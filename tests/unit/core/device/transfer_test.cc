@@ -1,3 +1,5 @@
+// Short, interrupted, failing and split transfers, by a system call that follows a script.
+
 #include "core/device/transfer.h"
 
 #include <gtest/gtest.h>
