@@ -227,6 +227,26 @@ std::string CheckEventOrder(const RecordedRun& run) {
   return "";
 }
 
+std::string CheckFailureRecorded(const RecordedRun& run, size_t failed) {
+  History history(run);
+  uint64_t events_of_failed = 0;
+  History::ForEachPossible(history.Super(failed), run.log.size(), [&](const Version& version) {
+    events_of_failed = std::max<uint64_t>(events_of_failed, SuperOf(version).events);
+  });
+  std::string problem;
+  for (const size_t disk : run.live) {
+    History::ForEachPossible(history.Super(disk), run.log.size(), [&](const Version& version) {
+      const Superblock super = SuperOf(version);
+      if (RoleOfDevice(super, static_cast<uint32_t>(failed)) != kRoleFaulty) {
+        problem = absl::StrCat("disk ", disk, " may not know that disk ", failed, " has failed");
+      } else if (super.events <= events_of_failed) {
+        problem = absl::StrCat("disk ", disk, " may be no younger than disk ", failed);
+      }
+    });
+  }
+  return problem;
+}
+
 std::string CheckOrder(const RecordedRun& run) {
   for (const auto& check : {CheckIntentOrder, CheckCleanOrder, CheckEventOrder}) {
     if (std::string problem = check(run); !problem.empty()) {

@@ -38,7 +38,11 @@ std::string CheckCleanOrder(const RecordedRun& run);
 // no bitmap is behind a superblock.
 std::string CheckEventOrder(const RecordedRun& run);
 
-// All three.
+// I3: whatever a loss of power leaves at the end of the recording, every live member says that
+// `failed` is faulty, and has more events than it.
+std::string CheckFailureRecorded(const RecordedRun& run, size_t failed);
+
+// The first three.
 std::string CheckOrder(const RecordedRun& run);
 
 // The disks as a crash just before entry `time` leaves them. Without `prng` the operating system

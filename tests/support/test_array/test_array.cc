@@ -35,6 +35,13 @@ ArrayGeometry MustGeometry(const ArraySpec& spec) {
 
 }  // namespace
 
+std::ostream& operator<<(std::ostream& out, const ArraySpec& spec) {
+  return out << LayoutName(spec.layout) << ", " << spec.raid_disks << "+" << spec.spares
+             << " members, chunk " << spec.chunk_bytes << ", " << spec.stripes
+             << " stripes, bitmap " << (spec.bitmap ? spec.bitmap_chunk_bytes : 0) << ", 1."
+             << spec.minor << ", alignment " << spec.alignment_bytes;
+}
+
 CreateRequest RequestOf(const ArraySpec& spec) {
   CreateRequest request;
   for (uint32_t i = 0; i < spec.raid_disks + spec.spares; ++i) {
@@ -202,18 +209,24 @@ std::string TestArray::CheckDisks(std::vector<size_t> slots) {
     slots.resize(spec_.raid_disks);
     std::iota(slots.begin(), slots.end(), size_t{0});
   }
-  const auto expected = oracle::MembersOf(Shape(), model_.bytes());
-  const auto data = DataAreas();
   for (const size_t slot : slots) {
-    const auto [at, ignored] =
-        std::mismatch(data[slot].begin(), data[slot].end(), expected[slot].begin());
-    if (at != data[slot].end()) {
-      const auto place = static_cast<uint64_t>(at - data[slot].begin());
-      return absl::StrCat("slot ", slot, " is wrong in stripe ", place / spec_.chunk_bytes,
-                          " at column ", place % spec_.chunk_bytes);
+    if (std::string problem = CheckDisk(slot, areas(slot).data.size()); !problem.empty()) {
+      return problem;
     }
   }
   return "";
+}
+
+std::string TestArray::CheckDisk(size_t slot, uint64_t length_bytes) {
+  const oracle::Bytes expected = oracle::MembersOf(Shape(), model_.bytes())[slot];
+  const auto data = disks_.Bytes(slot, areas(slot).data.begin, length_bytes);
+  const auto [at, ignored] = std::mismatch(data.begin(), data.end(), expected.begin());
+  if (at == data.end()) {
+    return "";
+  }
+  const auto place = static_cast<uint64_t>(at - data.begin());
+  return absl::StrCat("slot ", slot, " is wrong in stripe ", place / spec_.chunk_bytes,
+                      " at column ", place % spec_.chunk_bytes);
 }
 
 std::vector<uint64_t> TestArray::InconsistentStripes() {

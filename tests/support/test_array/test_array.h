@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -53,6 +53,8 @@ struct ArraySpec {
   int minor = 2;
   uint32_t alignment_bytes = 1;  // of the members, as O_DIRECT has it
 };
+
+std::ostream& operator<<(std::ostream& out, const ArraySpec& spec);
 
 CreateRequest RequestOf(const ArraySpec& spec);
 
@@ -110,6 +112,8 @@ class TestArray {
   // What is on the disk in each of these slots against the model, data and parity; none: all disks
   // in slots.
   std::string CheckDisks(std::vector<size_t> slots = {});
+  // The same of the first bytes of one slot's data area.
+  std::string CheckDisk(size_t slot, uint64_t length_bytes);
   // The stripes of which P or Q does not fit the data.
   std::vector<uint64_t> InconsistentStripes();
 
