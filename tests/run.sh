@@ -232,6 +232,8 @@ run_tidy() {
 }
 
 tests/install-packages.sh test
+# What one clone compiled serves the next, wherever it lies.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 export ASAN_OPTIONS=${ASAN_OPTIONS-detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS-print_stacktrace=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS-second_deadlock_stack=1}
