@@ -1,6 +1,6 @@
-// EventLog: what happened to the array, a line each: time, what, member, why. Kept in memory for MNT/events (bounded: the
-// oldest go first) and handed to one listener (syslog, a log file). Thread-safe; the listener is called without a lock
-// held, possibly from several threads at once.
+// EventLog: what happened to the array, a line each: time, what, member, why. Kept in memory for
+// MNT/events (bounded: the oldest go first) and handed to one listener (syslog, a log file).
+// Thread-safe; the listener is called without a lock held, possibly from several threads at once.
 
 #ifndef MDVOL_CORE_ARRAY_EVENTS_H_
 #define MDVOL_CORE_ARRAY_EVENTS_H_

@@ -19,10 +19,10 @@ constexpr char kSummary[] = "A Linux md RAID6 array as one file, without root.";
 constexpr char kFooter[] =
     "mdvol VERB --help tells about a verb. Exit codes: 0 done, 1 could not, 2 wrong usage.";
 
-// Whatever comes from a file name or a library: an error stays one line.
+// Whatever comes from a file name or a library: an error stays one line, and moves no cursor.
 void PrintError(std::ostream& err, std::string message) {
-  std::replace_if(
-      message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  std::replace_if(message.begin(), message.end(), is_control, '?');
   err << "mdvol: " << message << '\n';
 }
 

@@ -92,21 +92,6 @@ absl::Status AllocateMetadata(const CreateRequest& request, const CreatePlan& pl
   return absl::OkStatus();
 }
 
-// What the user must know when writing failed half-way.
-absl::Status NameTheTouched(const absl::Status& status, const CreateRequest& request) {
-  std::string touched;
-  for (const CreateMember& member : request.members) {
-    if (member.exists) {
-      absl::StrAppend(&touched, touched.empty() ? "" : ", ", member.path);
-    }
-  }
-  if (touched.empty()) {
-    return status;
-  }
-  return ErrnoStatus(ErrnoOf(status),
-                     absl::StrCat(MessageOf(status), " (may have been written: ", touched, ")"));
-}
-
 std::string Summary(const CreateRequest& request, const CreatePlan& plan) {
   uint32_t missing = 0;
   for (const CreateMember& member : request.members) {
@@ -141,7 +126,7 @@ absl::Status RunCreate(const CreateOptions& options, VerbContext& context) {
   MDVOL_RETURN_IF_ERROR(MakeImages(request, plan, devices, made));
   MDVOL_RETURN_IF_ERROR(AllocateMetadata(request, plan));
   if (const absl::Status status = WriteCreatePlan(plan, devices); !status.ok()) {
-    return NameTheTouched(status, request);
+    return NameTouchedMembers(status, request);
   }
   std::move(remove_made).Cancel();
   context.out << Summary(request, plan);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/base/uuid.h"
@@ -112,6 +113,20 @@ absl::StatusOr<CreateRequest> ParseCreateOptions(const CreateOptions& options) {
   MDVOL_RETURN_IF_ERROR(ParseCount(options.raid_devices, "--raid-devices", request.raid_disks));
   request.assume_clean = options.assume_clean;
   return request;
+}
+
+absl::Status NameTouchedMembers(const absl::Status& status, const CreateRequest& request) {
+  std::string touched;
+  for (const CreateMember& member : request.members) {
+    if (member.exists) {
+      absl::StrAppend(&touched, touched.empty() ? "" : ", ", member.path);
+    }
+  }
+  if (touched.empty()) {
+    return status;
+  }
+  return ErrnoStatus(ErrnoOf(status),
+                     absl::StrCat(MessageOf(status), " (may have been written: ", touched, ")"));
 }
 
 }  // namespace mdvol

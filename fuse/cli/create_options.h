@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/metadata/create_plan.h"
 
@@ -34,6 +35,10 @@ struct CreateOptions {
 // Everything of the request that the options alone decide. Not filled: whether members exist and
 // their sizes, uuids that are to be drawn, the time.
 absl::StatusOr<CreateRequest> ParseCreateOptions(const CreateOptions& options);
+
+// The error of a write that failed half-way, with the members added that existed before and may
+// have been changed by then.
+absl::Status NameTouchedMembers(const absl::Status& status, const CreateRequest& request);
 
 }  // namespace mdvol
 

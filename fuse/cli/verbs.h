@@ -16,9 +16,9 @@
 //
 // Exit codes follow from the status that `run` returns: OK is 0, an error made by UsageError is 2,
 // any other error 1. The frame prints an error as the one line "mdvol: MESSAGE" on `err`, with
-// newlines in it replaced; a verb prints results to `out`, warnings to `err`, and never an error.
-// Values that do not parse (sizes, uuids, layouts) are kept as strings by CLI11 and parsed in
-// `run`, so that all messages have one form. Verbs run in one thread; nothing here is locked.
+// control characters replaced; a verb prints results to `out`, warnings to `err`, and never an
+// error. Values that do not parse (sizes, uuids, layouts) are kept as strings by CLI11 and parsed
+// in `run`, so that all messages have one form. Verbs run in one thread; nothing here is locked.
 
 #ifndef MDVOL_FUSE_CLI_VERBS_H_
 #define MDVOL_FUSE_CLI_VERBS_H_

@@ -153,7 +153,8 @@ constexpr char kStatus[] = R"({
     {"name": "d1", "path": "dir/d1", "slot": 1, "role": "faulty", "data_offset_bytes": 2097152},
     {"name": "d2", "path": "dir/d2", "slot": 2, "role": "active", "data_offset_bytes": 3145728},
     {"name": "s", "path": "dir/s", "slot": null, "role": "spare", "data_offset_bytes": 1048576},
-    {"name": "d3", "path": "dir/d3", "slot": 3, "role": "rebuilding", "data_offset_bytes": 4194304}]})";
+    {"name": "d3", "path": "dir/d3", "slot": 3, "role": "rebuilding",
+     "data_offset_bytes": 4194304}]})";
 
 TEST(ArrayMapTest, IsReadFromTheStatusOfAMount) {
   const auto map = MapOfStatusJson(kStatus);
@@ -165,11 +166,11 @@ TEST(ArrayMapTest, IsReadFromTheStatusOfAMount) {
 }
 
 TEST(ArrayMapTest, AStatusThatIsNoneIsRefused) {
-  for (
-      const std::string text :
-      {"", "{", "[]", "null", "{}", R"({"layout": 7})",
-       R"({"layout": "left-symmetric", "raid_disks": -4, "chunk_bytes": 4096, "component_bytes": 1})",
-       R"({"layout": "left-symmetric", "raid_disks": 4, "chunk_bytes": 4096,
+  for (const std::string text :
+       {"", "{", "[]", "null", "{}", R"({"layout": 7})",
+        R"({"layout": "left-symmetric", "raid_disks": -4, "chunk_bytes": 4096,
+            "component_bytes": 1})",
+        R"({"layout": "left-symmetric", "raid_disks": 4, "chunk_bytes": 4096,
             "component_bytes": 32768, "members": [{"name": "d0"}]})"}) {
     EXPECT_FALSE(MapOfStatusJson(text).ok()) << text;
   }

@@ -226,6 +226,29 @@ TEST_F(BadInputTest, MapOfAMountpointThatIsNone) {
   EXPECT_THAT(broken.err, HasSubstr("mnt/status.json: "));
 }
 
+// Found before anything is opened or started.
+TEST_F(BadInputTest, AConfigurationThatIsWrong) {
+  std::filesystem::create_directory(Path("mnt"));
+  const auto expect_refused = [this](const std::string& text, const std::string& says) {
+    Write(Path("a.toml"), text);
+    const auto before = Everything();
+    const CliResult result = RunMdvol({"mount", "--config", Path("a.toml"), Path("mnt")});
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_TRUE(IsOneErrorLine(result.err));
+    EXPECT_THAT(result.err, HasSubstr(says));
+    EXPECT_TRUE(Everything() == before);
+  };
+  const std::string members = "members = ['d0', 'd1', 'd2', 'd3']\n";
+  expect_refused("[array]\n" + members + "forse = true", "a.toml:3:1: array.forse: unknown key");
+  expect_refused("[array]\n" + members + members, "a.toml:3:11: ");
+  expect_refused("[array]\n" + members + "run = 1", "a.toml:3:7: array.run: must be true or false");
+  expect_refused("[array]\n" + members + "[policy]\ndegraded_read = 'warp'", "a.toml:4:17: ");
+  expect_refused("[io]\nthreads = 4", "no members");
+  const CliResult folder = RunMdvol({"mount", "--config", Path("mnt"), Path("mnt")});
+  EXPECT_EQ(folder.exit_code, 2);
+  EXPECT_THAT(folder.err, HasSubstr("is a directory"));
+}
+
 // Every field with values that break arithmetic, the checksum made right: an answer or one line.
 TEST_F(BadInputTest, HostileSuperblocks) {
   const Superblock good = Super(members_[0]);

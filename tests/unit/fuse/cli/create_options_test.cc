@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <string>
 
 #include "core/base/status.h"
@@ -126,6 +127,18 @@ TEST(CreateOptionsTest, WhatIsWrongIsNamed) {
     EXPECT_THAT(MessageOf(request.status()), StartsWith(wrong.starts));
     EXPECT_THAT(MessageOf(request.status()), HasSubstr(wrong.says));
   }
+}
+
+TEST(NameTouchedMembersTest, NamesOnlyMembersThatExistedBefore) {
+  const absl::Status status = ErrnoStatus(ENOSPC, "d: write failed");
+  CreateRequest request = *ParseCreateOptions(FourMembers());
+  EXPECT_EQ(MessageOf(NameTouchedMembers(status, request)), "d: write failed");
+  request.members[0].exists = true;
+  request.members[3].exists = true;
+  const absl::Status named = NameTouchedMembers(status, request);
+  EXPECT_EQ(MessageOf(named), "d: write failed (may have been written: a, d)");
+  EXPECT_EQ(ErrnoOf(named), ENOSPC);
+  EXPECT_FALSE(IsUsageError(named));
 }
 
 TEST(CreateOptionsTest, MoreSparesThanMembersAreLeftToThePlan) {
