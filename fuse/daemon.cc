@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,11 +73,17 @@ void LeaveTerminal() {
   }
 }
 
-[[noreturn]] void RunChild(const DaemonWork& work, UniqueFd pipe) {
+[[noreturn]] void RunChild(const DaemonWork& work, UniqueFd pipe, pid_t parent) {
   ::signal(SIGPIPE, SIG_IGN);
   ::setsid();
+  // Ctrl-C reaches the command alone; while it waits, its end is ours.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   absl::Status status = ::chdir("/") == 0 ? absl::OkStatus() : SystemError(errno, "/");
+  if (::getppid() != parent) {
+    status = ErrnoStatus(EINTR, "the command that started the daemon has gone");
+  }
   const auto report_ready = [&pipe] {
+    ::prctl(PR_SET_PDEATHSIG, 0);
     MDVOL_RETURN_IF_ERROR(WriteAll(pipe.get(), kReady));
     LeaveTerminal();
     pipe.reset();
@@ -112,13 +119,14 @@ absl::Status RunInBackground(const DaemonWork& work) {
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
   std::fflush(nullptr);
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {
     return SystemError(errno, "fork");
   }
   if (child == 0) {
     read_end.reset();
-    RunChild(work, std::move(write_end));
+    RunChild(work, std::move(write_end), parent);
   }
   write_end.reset();
   const std::string said = ReadAll(read_end.get());

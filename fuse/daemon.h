@@ -14,7 +14,8 @@
 namespace mdvol {
 
 // Called by the work when others may rely on it. An error means that nobody waits any more (the
-// command was interrupted): then the work undoes what it did and returns the error.
+// command was interrupted): then the work undoes what it did and returns the error. A work that has
+// not come so far gets SIGTERM when the command ends.
 using ReportReady = std::function<absl::Status()>;
 
 // Runs to the end of the daemon's life.

@@ -24,6 +24,7 @@
 #include "fuse/members.h"
 #include "fuse/mountpoint.h"
 #include "fuse/session.h"
+#include "fuse/startup_guard.h"
 #include "fuse/tree.h"
 #include "fuse/volume_file.h"
 #include "policies/selection.h"
@@ -140,6 +141,7 @@ absl::StatusOr<MountRequest> ResolveMountRequest(MountRequest request) {
 
 absl::Status ServeMount(const MountRequest& request, const ReportReady& report_ready) {
   BlockStopSignals();  // Before any thread, the array's own included.
+  auto guard = std::make_unique<StartupGuard>();
   EventLog events(SystemClock());
   MDVOL_ASSIGN_OR_RETURN(EventLog::Listener sink, MakeSink(request));
   events.SetListener(std::move(sink));
@@ -150,6 +152,7 @@ absl::Status ServeMount(const MountRequest& request, const ReportReady& report_r
   MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<Array> array,
                          StartArray(std::move(opened.members), StartOptions(request.config.array),
                                     SystemClock(), events));
+  guard.reset();
   const absl::Status served =
       ServeArray(request, *array, events, policies, opened.faults_by_path, report_ready);
   const absl::Status stopped = array->Stop();

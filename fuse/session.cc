@@ -25,15 +25,6 @@
 namespace mdvol {
 namespace {
 
-sigset_t StopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGHUP);
-  return signals;
-}
-
 // What shows as the source of the mount; the kernel refuses an empty one, an array may have no
 // name.
 std::string SourceName(const std::string& array_name) {
@@ -76,6 +67,15 @@ std::string CaptureStandardError(Call&& call) {
 }
 
 }  // namespace
+
+sigset_t StopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
+  return signals;
+}
 
 void BlockStopSignals() {
   const sigset_t signals = StopSignals();

@@ -13,6 +13,8 @@
 #ifndef MDVOL_FUSE_SESSION_H_
 #define MDVOL_FUSE_SESSION_H_
 
+#include <signal.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,7 +38,10 @@ struct SessionOptions {
   bool writeback = false;
 };
 
-// Blocks SIGTERM, SIGINT and SIGHUP in the calling thread and in those that it starts later, so
+// SIGTERM, SIGINT and SIGHUP.
+sigset_t StopSignals();
+
+// Blocks the stop signals in the calling thread and in those that it starts later, so
 // that they wait for Session::Run. SIGPIPE is ignored from now on.
 void BlockStopSignals();
 

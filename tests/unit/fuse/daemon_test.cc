@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
 #include <string>
 
 #include "core/base/status.h"
@@ -36,6 +37,13 @@ class Pipe {
  private:
   std::array<int, 2> ends_{};
 };
+
+// For a process that is no child of ours; whoever inherits it may never wait for it.
+bool IsAlive(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  return std::getline(file, line) && line.find(") Z ") == std::string::npos;
+}
 
 TEST(DaemonTest, ReturnsWhenTheWorkIsReadyAndTheWorkGoesOn) {
   const Pipe go;
@@ -98,12 +106,33 @@ TEST(DaemonTest, AnEndWithoutAWordIsAFailure) {
   EXPECT_NE(MessageOf(ended).find("exit code 0"), std::string::npos) << MessageOf(ended);
 }
 
+TEST(DaemonTest, AWorkThatIsNotReadyEndsWithItsCommand) {
+  const Pipe said;
+  const pid_t command = ::fork();
+  if (command == 0) {
+    static_cast<void>(RunInBackground([&](const ReportReady&) {
+      const std::string pid = std::to_string(::getpid()) + std::string(16, ' ');
+      said.Say(pid.substr(0, 16));
+      ::pause();
+      return absl::OkStatus();
+    }));
+    ::_exit(0);
+  }
+  const pid_t daemon = std::stoi(said.Hear(16));
+  ::kill(command, SIGKILL);
+  ::waitpid(command, nullptr, 0);
+  while (IsAlive(daemon)) {
+    ::usleep(1000);
+  }
+}
+
 TEST(DaemonTest, AnInterruptedCommandIsToldToTheWork) {
   const Pipe go;
   const Pipe said;
   const pid_t command = ::fork();
   if (command == 0) {
     static_cast<void>(RunInBackground([&](const ReportReady& report_ready) {
+      ::signal(SIGTERM, SIG_IGN);  // As if it came too late.
       go.Hear(2);
       said.Say(report_ready().ok() ? "ready" : "alone");
       return absl::OkStatus();
