@@ -3,6 +3,7 @@
 #include "fuse/cli/member_paths.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include "core/base/status.h"
@@ -30,12 +31,9 @@ absl::Status CheckDistinctFiles(const std::vector<std::string>& paths) {
       if (paths[i] == kMissingWord || paths[j] == kMissingWord) {
         continue;
       }
-      if (paths[i] == paths[j]) {
-        return UsageError(paths[i] + ": is given twice, name each member once");
-      }
-      if (AreOneFile(paths[i], paths[j])) {
-        return UsageError(paths[j] + ": is the same file as " + paths[i] +
-                          ", name each member once");
+      if (paths[i] == paths[j] || AreOneFile(paths[i], paths[j])) {
+        return ErrnoStatus(EINVAL, paths[j] + ": given twice: it is the same file as " + paths[i] +
+                                       ", name each member once");
       }
     }
   }

@@ -14,7 +14,7 @@ namespace mdvol {
 // The word that stands for a member that is not there.
 inline constexpr char kMissingWord[] = "missing";
 
-// A usage error when two of `paths` are one file: the same path, or another spelling, a symbolic or
+// EINVAL when two of `paths` are one file: the same path, or another spelling, a symbolic or
 // a hard link of it. The word "missing" may come again; files that do not exist are compared by
 // name.
 absl::Status CheckDistinctFiles(const std::vector<std::string>& paths);

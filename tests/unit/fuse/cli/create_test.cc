@@ -154,12 +154,12 @@ TEST_F(CreateVerbTest, OneFileUnderTwoNamesIsRefused) {
   std::filesystem::create_symlink(paths[0], Path("symbolic"));
   std::filesystem::create_hard_link(paths[0], Path("hard"));
   for (const std::string& other : {paths[0], Path("./d0"), Path("symbolic"), Path("hard")}) {
-    ExpectRefused(CreateArguments({"--size", "4M"}, {paths[0], paths[1], paths[2], other}), 2,
-                  "name each member once");
+    ExpectRefused(CreateArguments({"--size", "4M"}, {paths[0], paths[1], paths[2], other}), 1,
+                  "given twice");
   }
   // So are two names of a file that does not exist.
-  ExpectRefused(CreateArguments({"--size", "4M"}, {paths[1], paths[2], Path("x"), Path("./x")}), 2,
-                "name each member once");
+  ExpectRefused(CreateArguments({"--size", "4M"}, {paths[1], paths[2], Path("x"), Path("./x")}), 1,
+                "given twice");
 }
 
 TEST_F(CreateVerbTest, WhatIsNoFileIsRefused) {
