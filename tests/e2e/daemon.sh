@@ -139,7 +139,8 @@ say "read-only, dirty, degraded"
 
 # ---- Failures that are reported -----------------------------------------------------------------------------------------
 name_members 6
-refuses 1 'd[0-5]\.img' "$MDVOL_BIN" mount --log /nonexistent/folder/log "${MEMBERS[@]:0:2}" mnt
+refuses 1 '/nonexistent/folder/log' "$MDVOL_BIN" mount --log /nonexistent/folder/log "${MEMBERS[@]:1}" mnt
+refuses 1 '.' "$MDVOL_BIN" mount "${MEMBERS[@]:1:2}" mnt
 ! daemon_of mnt >/dev/null || die "a mount that failed has left a daemon"
 chmod 0 d3.img
 if [ "$(id -u)" != 0 ]; then

@@ -2,13 +2,12 @@
 """Reads and changes fields of md superblocks in image files, for tests of bad input.
 
     superblock.py get FILE FIELD
-    superblock.py set FILE FIELD=VALUE...      the checksum is put right afterwards, unless sb_csum is set itself
+    superblock.py set FILE... FIELD=VALUE...   the checksum is put right afterwards, unless sb_csum is set itself
 
 FIELD is a name of FIELDS (struct mdp_superblock_1), role[N], or bitmap.NAME of BITMAP_FIELDS. The superblock is looked
 for where 1.1, 1.2 and 1.0 keep it. Independent of mdvol's own code.
 """
 
-import os
 import re
 import struct
 import sys
@@ -62,27 +61,17 @@ def locate(data, name):
     return start + offset, form
 
 
-def main():
-    verb, path = sys.argv[1:3]
+def change(path, assignments):
     with open(path, "rb") as file:
         data = bytearray(file.read())
-    if verb == "get":
-        offset, form = locate(data, sys.argv[3])
-        print(struct.unpack_from(form, data, offset)[0])
-        return
     start = find_superblock(data)
-    names = []
-    changes = []
-    for assignment in sys.argv[3:]:
-        name, value = assignment.split("=")
-        names.append(name)
-        changes.append((*locate(data, name), int(value, 0)))  # Located before anything changes.
+    # All are located before anything changes.
+    changes = [(*locate(data, name), int(value, 0)) for name, value in assignments]
     for offset, form, value in changes:
-        size_bits = 8 * struct.calcsize(form)
         if value < 0 and form[-1].isupper():
-            value += 1 << size_bits
+            value += 1 << 8 * struct.calcsize(form)
         struct.pack_into(form, data, offset, value)
-    if "sb_csum" not in names:
+    if "sb_csum" not in dict(assignments):
         struct.pack_into("<I", data, start + 216, checksum(data[start:start + 4096]))
     with open(path, "r+b") as file:  # In place: the file stays the same file, and sparse.
         file.seek(start)
@@ -91,7 +80,19 @@ def main():
             if not start <= offset < start + 4096:
                 file.seek(offset)
                 file.write(data[offset:offset + struct.calcsize(form)])
-        os.fsync(file.fileno())
+
+
+def main():
+    verb, arguments = sys.argv[1], sys.argv[2:]
+    if verb == "get":
+        with open(arguments[0], "rb") as file:
+            data = bytearray(file.read())
+        offset, form = locate(data, arguments[1])
+        print(struct.unpack_from(form, data, offset)[0])
+        return
+    assignments = [tuple(word.split("=")) for word in arguments if "=" in word]
+    for path in (word for word in arguments if "=" not in word):
+        change(path, assignments)
 
 
 main()

@@ -103,7 +103,16 @@ stop_watching() {
 }
 
 CASE_DIR=$(mktemp -d "$(choose_test_dir)/mdvol-$case_name.XXXXXX")
-on_exit rm -rf "$CASE_DIR"
+# Mounts first, those too that a test did not mean to make: nothing may be removed through one.
+remove_case_dir() {
+  local mount
+  for mount in $(cut -d ' ' -f 5 /proc/self/mountinfo | grep "^$CASE_DIR/" | sort -r); do
+    umount -l "$mount" 2>/dev/null || fusermount3 -u -z -q "$mount"
+  done
+  cd /
+  rm -rf --one-file-system "$CASE_DIR"
+}
+on_exit remove_case_dir
 cd "$CASE_DIR"
 
 # What a sanitizer says of a process in the background would be lost; here it fails the case.

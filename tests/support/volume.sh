@@ -51,7 +51,12 @@ daemon_of() {
   return 1
 }
 
-is_alive() { [ -d "/proc/$1" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null; }
+# Neither a zombie nor gone; one read, so that a process that is being reaped cannot look alive.
+is_alive() {
+  local state
+  state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null) || return 1
+  [[ -n $state && $state != [ZX] ]]
+}
 
 # wait_for SECONDS COMMAND...: until the command succeeds.
 wait_for() {
@@ -89,14 +94,14 @@ stop_volume() {
 }
 
 # refuses STATUS REGEX COMMAND...: the command must exit with STATUS (a regex: 1, [12]) and say exactly one line on standard error, which
-# matches REGEX (extended, any case), and be done within seconds.
+# matches REGEX (extended, any case), and be done within seconds. MDVOL_ABOUT: said first when it does not.
 refuses() {
-  local expected=$1 pattern=$2 status=0
+  local expected=$1 pattern=$2 status=0 about=${MDVOL_ABOUT:-}
   shift 2
   timeout -k 5 60 "$@" >refuses.out 2>refuses.err </dev/null || status=$?
-  [[ $status =~ ^$expected$ ]] || die "$*: exit $status, expected $expected: $(cat refuses.err)"
-  [ "$(wc -l <refuses.err)" = 1 ] || die "$*: expected one line on standard error: $(cat refuses.err)"
-  grep -qiE -e "$pattern" refuses.err || die "$*: expected /$pattern/ in: $(cat refuses.err)"
+  [[ $status =~ ^$expected$ ]] || die "$about$*: exit $status, expected $expected: $(cat refuses.err)"
+  [ "$(wc -l <refuses.err)" = 1 ] || die "$about$*: expected one line on standard error: $(cat refuses.err)"
+  grep -qiE -e "$pattern" refuses.err || die "$about$*: expected /$pattern/ in: $(cat refuses.err)"
 }
 
 # fingerprint FILE...: length, content and time of last change of each.
