@@ -64,7 +64,8 @@ bool DoubtMap::Contains(uint64_t stripe) const {
 
 std::optional<StripeRange> DoubtMap::Next(uint64_t from) const {
   absl::MutexLock lock(&mutex_);
-  for (uint64_t bit = from / stripes_per_bit_; bit < bits_.size(); ++bit) {
+  // The last bit may cover fewer stripes than the others: beyond the end is not inside it.
+  for (uint64_t bit = from / stripes_per_bit_; from < stripe_count_ && bit < bits_.size(); ++bit) {
     if (bits_[bit]) {
       const StripeRange stripes = StripesOf(bit);
       const uint64_t first = std::max(from, stripes.first);

@@ -76,6 +76,14 @@ TEST(DoubtMapTest, NextGoesBitByBitAndMayStartInsideOne) {
   EXPECT_EQ(map.Next(33)->count, 7U);
 }
 
+// A resync that had to leave the last run in doubt asks for what comes behind it.
+TEST(DoubtMapTest, NextFindsNothingBehindTheEnd) {
+  DoubtMap map(100, 64);
+  map.Add({0, 100});
+  EXPECT_FALSE(map.Next(100).has_value());
+  EXPECT_FALSE(map.Next(101).has_value());
+}
+
 TEST(DoubtMapTest, RunOfIsTheWholeBit) {
   DoubtMap map(25, 10);
   map.Add({12, 1});
