@@ -99,7 +99,7 @@ for change in "${hostile[@]}"; do
   case $change in
     # What the kernel lets pass too: a bitmap that nobody can trust is one whose bits all count, and these two
     # say there is none.
-    bitmap_offset=0 | bitmap.uuid=1 | bitmap.daemon_sleep=0 | bitmap.chunksize=0x80000000)
+    bitmap_offset=0 | bitmap.uuid=1 | bitmap.daemon_sleep=0 | bitmap.sync_size=* | bitmap.chunksize=0x80000000)
       status=0
       timeout 60 "$MDVOL_BIN" mount --read-only "${a[@]}" mnt >mount.out 2>&1 </dev/null || status=$?
       if [ "$status" = 0 ]; then
@@ -134,8 +134,13 @@ rejects 1 '(slot|role|same|twice|number)' "${a[@]}"
 fresh
 superblock set "${a[@]}" 'role[1]=0'
 rejects 1 '(slot|role|same|claim)' "${a[@]}"
+# A slot that the array does not have: to the kernel the member is a spare, and its bytes are not trusted.
+fresh
 superblock set "${a[@]}" 'role[1]=1234'
-rejects 1 '(slot|role)' "${a[@]}"
+MEMBERS=("${a[@]}")
+mount_volume mnt --read-only
+[ "$(cat mnt/md/degraded)" = 1 ] || die "a member with slot 1234 counts as in sync"
+stop_volume mnt
 say "members that disagree"
 
 # ---- What newer kernels write is accepted and kept ---------------------------------------------------

@@ -121,6 +121,7 @@ mount_read_only() {
 }
 mount_read_only "before the kill"
 mount_volume mnt
+mdvol set mnt safe_mode_delay=0 || die "set safe_mode_delay=0"  # It would be clean again by the time of the kill.
 put "dirty when killed" 200000
 daemon=$(daemon_of mnt)
 kill -KILL "$daemon"
