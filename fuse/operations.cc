@@ -213,7 +213,8 @@ void ReleaseFolder(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
 // the kernel's own struct is sent.
 int ReplyOpenParallel(fuse_req_t request) {
   fuse_open_out reply{};
-  reply.open_flags = FOPEN_DIRECT_IO | FOPEN_PARALLEL_DIRECT_WRITES;
+  // KEEP_CACHE: what buffered openers have cached stays valid, and theirs.
+  reply.open_flags = FOPEN_DIRECT_IO | FOPEN_PARALLEL_DIRECT_WRITES | FOPEN_KEEP_CACHE;
   const iovec data{&reply, sizeof(reply)};
   return fuse_reply_iov(request, &data, 1);
 }
