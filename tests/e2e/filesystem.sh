@@ -17,12 +17,11 @@ attach() {
   local options=(--find --show)
   if [ "$access" = direct ]; then options+=(--direct-io=on); fi
   loop=$(losetup "${options[@]}" mnt/volume) || die "losetup ${options[*]}"
-  on_exit detach "$loop"
+  on_exit detach_own "$loop"
   if [ "$access" = direct ]; then
     [ "$(cat "/sys/block/${loop#/dev/}/loop/dio")" = 1 ] || die "$loop does no direct I/O on the volume"
   fi
 }
-detach() { losetup --detach "$1" 2>/dev/null || true; }
 
 on_exit umount -q "$CASE_DIR/fs"
 mkdir fs

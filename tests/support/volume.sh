@@ -121,3 +121,11 @@ examine_members() {
     grep -qE "^ *Array State : $array_state " examine.out || die "$member: not $array_state: $(cat examine.out)"
   done
 }
+
+# detach_own DEVICE: at a script's end; only while it is still on a file of this script, for loop devices are handed on.
+detach_own() {
+  local backing=/sys/block/${1#/dev/}/loop/backing_file
+  case $(cat "$backing" 2>/dev/null) in
+    "$CASE_DIR"/*) losetup --detach "$1" ;;
+  esac
+}
