@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -23,6 +24,7 @@ namespace mdvol {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class MountedSessionTest : public testing::MountedTest {};
 
@@ -32,6 +34,16 @@ TEST_F(MountedSessionTest, IsListedAsOursUnderTheArraysName) {
   ASSERT_TRUE(mount.ok() && mount->has_value());
   EXPECT_EQ((*mount)->type, kMountType);
   EXPECT_EQ((*mount)->source, "host:big");
+}
+
+TEST_F(MountedSessionTest, TheKernelChecksModesItself) {
+  Mount();
+  std::ifstream file("/proc/self/mountinfo");
+  std::string line;
+  while (std::getline(file, line) && line.find(" " + folder_.path() + " ") == std::string::npos) {
+  }
+  EXPECT_THAT(line, HasSubstr(",default_permissions"));
+  EXPECT_THAT(line, Not(HasSubstr("allow_other")));
 }
 
 TEST_F(MountedSessionTest, EndsWithAnUnmount) {
@@ -99,9 +111,9 @@ TEST_F(MountedSessionTest, WorkersAreAddedWhileAllAreBusyUpToTheLimit) {
   Mount(options);
   const auto workers = [this] {
     int count = 0;
-    for (pid_t task = server(); task < server() + 1000; ++task) {
-      std::ifstream name("/proc/" + std::to_string(server()) + "/task/" + std::to_string(task) +
-                         "/comm");
+    for (const auto& task :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(server()) + "/task")) {
+      std::ifstream name(task.path() / "comm");
       std::string text;
       count += std::getline(name, text) && text == "mdvol-worker" ? 1 : 0;
     }

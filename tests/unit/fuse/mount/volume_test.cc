@@ -108,6 +108,18 @@ TEST_F(MountedVolumeTest, WhatWasReadStaysInThePageCacheAcrossOpens) {
   EXPECT_EQ(array().read_count, before);
 }
 
+TEST_F(MountedVolumeTest, AChangeElsewhereLeavesThePageCacheAlone) {
+  const UniqueFd file = Open(O_RDONLY);
+  std::vector<uint8_t> read(65536);
+  ASSERT_EQ(::pread(file.get(), read.data(), read.size(), 0), 65536);
+  const uint64_t before = array().read_count;
+  ASSERT_EQ(Write(Open(O_RDWR | O_DIRECT), 1'000'000, 4096), 4096);  // A new time of modification,
+  struct stat attributes {};
+  ASSERT_EQ(::fstat(file.get(), &attributes), 0);  // of which the kernel hears here.
+  ASSERT_EQ(::pread(file.get(), read.data(), read.size(), 0), 65536);
+  EXPECT_EQ(array().read_count, before);
+}
+
 TEST_F(MountedVolumeTest, AReadAtTheEndIsEmptyAndAcrossItShort) {
   for (const int flags : {O_RDONLY, O_RDONLY | O_DIRECT}) {
     const UniqueFd file = Open(flags);
