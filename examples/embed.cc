@@ -31,7 +31,7 @@ absl::StatusOr<mdvol::CreatePlan> Plan() {
   request.wall_us = mdvol::SystemClock().WallUs();
   MDVOL_ASSIGN_OR_RETURN(request.array_uuid, mdvol::RandomUuid());
   for (uint32_t i = 0; i < kMembers; ++i) {
-    request.members.push_back({.path = "m" + std::to_string(i)});
+    request.members.push_back({.path = std::to_string(i) + ".img"});
     MDVOL_ASSIGN_OR_RETURN(request.device_uuids.emplace_back(), mdvol::RandomUuid());
   }
   return mdvol::PlanCreate(request);

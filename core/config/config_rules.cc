@@ -26,7 +26,7 @@ constexpr size_t kMaxFileName = 255;
 constexpr std::array<KeyRule<ArrayConfig>, 4> kArrayKeys{{
     {"members",
      [](const Value& value, ArrayConfig& array) {
-       value.ReadPaths(array.members);
+       value.ReadPaths(array.members, "missing");
        if (const toml::array* list = value.node().as_array(); list != nullptr && list->empty()) {
          value.AddError("is empty: name the members, or leave the key out");
        }

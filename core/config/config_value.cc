@@ -111,7 +111,7 @@ std::optional<std::string> Value::PathIn(const toml::node& node) const {
   return document_.Resolve(*text);
 }
 
-void Value::ReadPaths(std::vector<std::string>& out) const {
+void Value::ReadPaths(std::vector<std::string>& out, std::string_view word) const {
   const toml::array* const array = node_.as_array();
   if (array == nullptr) {
     AddError("must be a list of paths, as in [\"d0.img\", \"d1.img\"], not " +
@@ -119,6 +119,10 @@ void Value::ReadPaths(std::vector<std::string>& out) const {
     return;
   }
   for (const toml::node& element : *array) {
+    if (!word.empty() && element.value_exact<std::string>() == word) {
+      out.emplace_back(word);
+      continue;
+    }
     auto path = PathIn(element);
     if (!path.has_value()) {
       continue;

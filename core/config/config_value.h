@@ -67,8 +67,8 @@ class Value {
   void ReadBool(std::optional<bool>& out) const;
   void ReadProbability(double& out) const;
   void ReadString(std::optional<std::string>& out) const;
-  // A list of names of files.
-  void ReadPaths(std::vector<std::string>& out) const;
+  // A list of names of files. `word`, if not empty, stands for itself, any number of times.
+  void ReadPaths(std::vector<std::string>& out, std::string_view word = {}) const;
   // A whole number, or a string with a suffix that `bare_unit_bytes` is the unit of without one.
   void ReadSize(uint64_t bare_unit_bytes, std::optional<uint64_t>& out) const;
   // "500ms", "30s", "5m", or a whole number of seconds.

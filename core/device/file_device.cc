@@ -107,6 +107,10 @@ absl::StatusOr<std::unique_ptr<MemberDevice>> MakeBlockDevice(UniqueFd fd, const
       ::ioctl(fd.get(), BLKSSZGET, &logical_block_bytes) != 0) {
     return SystemError(errno, absl::StrCat(path, ": its size cannot be read"));
   }
+  int is_read_only = 0;
+  if (!options.read_only && ::ioctl(fd.get(), BLKROGET, &is_read_only) == 0 && is_read_only != 0) {
+    return ErrnoStatus(EROFS, absl::StrCat(path, ": a read-only device: use --read-only"));
+  }
   const auto alignment_bytes = static_cast<uint32_t>(logical_block_bytes);
   const DeviceLimits limits = {size_bytes, options.direct ? alignment_bytes : 1, options.read_only};
   return std::make_unique<FileIoDevice>(std::move(fd), path, limits, alignment_bytes);

@@ -49,6 +49,12 @@ TEST(ConfigTest, ReadsArray) {
   EXPECT_EQ(config.array.run, true);
 }
 
+TEST(ConfigTest, TheWordMissingIsNoPath) {
+  const auto config = ParseConfig("[array]\nmembers = ['missing', 'd1', 'missing']", "conf/a.toml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->array.members, ElementsAre("missing", "conf/d1", "missing"));
+}
+
 TEST(ConfigTest, RelativePathsOfARelativeFileStayRelative) {
   const auto here = ParseConfig("[array]\nmembers = ['d0', '/d1']", "a.toml");
   ASSERT_TRUE(here.ok());
