@@ -63,7 +63,8 @@ class Array : public Volume {
     return std::nullopt;
   }
   // Recomputes P and Q of these stripes from their data, rewriting what differs. What could not be
-  // told (data missing or unreadable) is counted in *skipped_stripes.
+  // told (data missing or unreadable) or written (ENOSPC, then an error too) is counted in
+  // *skipped_stripes.
   virtual absl::Status RecomputeParity(StripeRange /*stripes*/, uint64_t* skipped_stripes) {
     *skipped_stripes = 0;
     return absl::OkStatus();

@@ -116,6 +116,7 @@ class ArrayImpl final : public Array {
   void AdoptBitmap(const std::vector<LoadedMember>& members, const AssemblyDecision& decision);
   void AdoptDoubt(const AssemblyDecision& decision);
   bool AdoptRoles();
+  bool AnyBehind() const;
   absl::Status RecordStart(const AssemblyDecision& decision);
   void BuildView();
   std::string UniqueName(const std::string& path) const;

@@ -213,7 +213,7 @@ absl::Status ArrayImpl::RecomputeParity(StripeRange stripes, uint64_t* skipped_s
                   [&](const MemberView& view) {
                     EngineResult result =
                         engine_.RecomputeParity(view, stripes.first, stripes.count);
-                    *skipped_stripes = result.skipped_stripes;
+                    *skipped_stripes = result.skipped_stripes + result.owed_stripes.size();
                     return result;
                   });
 }

@@ -33,7 +33,9 @@ uint64_t ArrayImpl::RunMaintenance() {
     next = seen == 0 ? now + period : seen;
     if (now >= next) {
       RetryOwedParity();
-      ClearIdleBits();
+      if (intent_ != nullptr) {
+        ClearIdleBits();
+      }
       next = now + period;
     }
     next_upkeep_ns_.compare_exchange_strong(seen, next);  // unless the time base was changed

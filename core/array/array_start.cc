@@ -248,21 +248,18 @@ bool ArrayImpl::AdoptRoles() {
   return is_news;
 }
 
+bool ArrayImpl::AnyBehind() const {
+  absl::MutexLock lock(&state_);
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return member->super.events != events_count_;
+  });
+}
+
 // What a read-write start has to make durable before anything else happens: force, slots that lost
 // their members, members that are an event behind, bits that not every member has. A clean start of
 // a whole array writes nothing.
 absl::Status ArrayImpl::RecordStart(const AssemblyDecision& decision) {
-  const bool lost_roles = AdoptRoles();
-  bool behind = false;
-  {
-    absl::MutexLock lock(&state_);
-    for (const auto& member : members_) {
-      behind |= member->super.events != events_count_;
-    }
-  }
-  if (!decision.forced && !decision.dirty && !behind && !lost_roles && !bits_differ_) {
-    return absl::OkStatus();
-  }
+  const bool behind = AnyBehind();
   absl::MutexLock transition(&transition_);
   GateClosure closed(writes_gate_);
   if (bits_differ_) {
@@ -270,6 +267,15 @@ absl::Status ArrayImpl::RecordStart(const AssemblyDecision& decision) {
     StorePages(intent_->Pages(), /*flush=*/true, &outcome);
     MDVOL_RETURN_IF_ERROR(TakeOut(outcome.failures));
     MDVOL_RETURN_IF_ERROR(outcome.full);
+  }
+  if (behind) {
+    // They catch up first: two events in one step would leave them two behind after a crash.
+    generation_ = Generation::kNumbered;
+    MDVOL_RETURN_IF_ERROR(WriteGeneration());
+  }
+  const bool lost_roles = AdoptRoles();
+  if (!decision.forced && !decision.dirty && !lost_roles && !bits_differ_) {
+    return absl::OkStatus();
   }
   dirty_.store(true, std::memory_order_release);
   last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);

@@ -66,9 +66,9 @@ std::optional<StripeRange> DoubtMap::Next(uint64_t from) const {
   absl::MutexLock lock(&mutex_);
   // The last bit may cover fewer stripes than the others: beyond the end is not inside it.
   for (uint64_t bit = from / stripes_per_bit_; from < stripe_count_ && bit < bits_.size(); ++bit) {
-    if (bits_[bit]) {
-      const StripeRange stripes = StripesOf(bit);
-      const uint64_t first = std::max(from, stripes.first);
+    const StripeRange stripes = StripesOf(bit);
+    const uint64_t first = std::max(from, stripes.first);
+    if (bits_[bit] && first < stripes.first + stripes.count) {  // the last bit may be short
       return StripeRange{first, stripes.first + stripes.count - first};
     }
   }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/stripe/io_errors.h"
 
 namespace mdvol {
 namespace {
@@ -29,7 +30,11 @@ absl::Status ResyncDoubtful(Array& array, uint64_t* skipped_stripes,
     const uint64_t end = doubt->first + doubt->count;
     for (uint64_t first = doubt->first; first < end; first += step) {
       uint64_t skipped = 0;
-      MDVOL_RETURN_IF_ERROR(array.RecomputeParity({first, std::min(step, end - first)}, &skipped));
+      const absl::Status status =
+          array.RecomputeParity({first, std::min(step, end - first)}, &skipped);
+      if (!status.ok() && !IsFull(ErrnoOf(status))) {
+        return status;
+      }
       skipped_in_run += skipped;
       if (progress) {
         progress({std::min(first + step, end), geometry.stripe_count()});
@@ -60,7 +65,9 @@ absl::StatusOr<std::unique_ptr<Array>> StartArray(std::vector<LoadedMember> memb
     events.Add(EventLevel::kInfo, "resync done", "", "");
   } else {
     events.Add(EventLevel::kWarning, "resync incomplete", "",
-               absl::StrCat(skipped, " stripes keep their doubt: data is missing or unreadable"));
+               absl::StrCat(skipped,
+                            " stripes keep their doubt: data are missing or unreadable, or "
+                            "there is no space for parity"));
   }
   return array;
 }

@@ -20,8 +20,9 @@ struct ResyncProgress {
 };
 
 // Recomputes the parity of every stripe that is in doubt (with a bitmap those whose bit is set,
-// without one all). What cannot be told, because data is missing or unreadable there, stays in
-// doubt; *skipped_stripes counts it. `progress` (may be empty) is called now and then.
+// without one all). What cannot be told, because data are missing or unreadable there, stays in
+// doubt, and so does what could not be written for want of space (the array's maintenance tries it
+// again, I13); *skipped_stripes counts both. `progress` (may be empty) is called now and then.
 absl::Status ResyncDoubtful(Array& array, uint64_t* skipped_stripes,
                             const std::function<void(const ResyncProgress&)>& progress = {});
 

@@ -147,7 +147,7 @@ std::string CheckIntentOrder(const RecordedRun& run) {
       }
     }
   }
-  for (uint64_t bit = 0; bit < run.array.bits() && problem.empty(); ++bit) {
+  for (const auto& [bit, writes] : writes_under) {
     const BitPlace place = PlaceOf(bit);
     for (const size_t disk : run.live) {
       const Versions& versions = history.BitmapPage(disk, place.page);
@@ -155,8 +155,8 @@ std::string CheckIntentOrder(const RecordedRun& run) {
         if (!HasBit(versions[v - 1], place) || HasBit(versions[v], place)) {
           continue;
         }
-        for (const size_t write : writes_under[bit]) {
-          const size_t cleared_at = versions[v].written_at;
+        const size_t cleared_at = versions[v].written_at;
+        for (const size_t write : writes) {
           if (write < cleared_at && history.durable_at(write) > cleared_at &&
               std::count(run.live.begin(), run.live.end(), run.log[write].member) != 0) {
             problem = absl::StrCat("entry ", cleared_at, " clears bit ", bit,

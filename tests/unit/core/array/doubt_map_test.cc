@@ -57,6 +57,9 @@ TEST(DoubtMapTest, TheLastBitMayBeShort) {
   ASSERT_TRUE(last.has_value());
   EXPECT_EQ(last->first, 8U);
   EXPECT_EQ(last->count, 2U);
+  EXPECT_EQ(map.Next(9)->count, 1U);
+  EXPECT_FALSE(map.Next(10).has_value());  // or a walk through the map would never end
+  EXPECT_FALSE(map.Next(11).has_value());
   map.Remove({8, 2});
   EXPECT_FALSE(map.Contains(9));
   EXPECT_TRUE(map.Contains(7));
