@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -86,6 +87,27 @@ ArrayOptions StartOptions(const ArrayConfig& config) {
   return options;
 }
 
+// What the start has warned of, for whoever waits for the mount. In the foreground without a log
+// all events are there already.
+void ShowWarnings(const MountRequest& request, const EventLog& events) {
+  if (request.foreground && request.log_path.empty()) {
+    return;
+  }
+  for (const Event& event : events.All()) {
+    if (event.level == EventLevel::kInfo) {
+      continue;
+    }
+    std::string line = "mdvol: ";
+    line += event.what;
+    line += event.member.empty() ? "" : " " + event.member;
+    line += event.why.empty() ? "" : ": " + event.why;
+    // A file may be called anything; a warning stays one line.
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
+    std::fprintf(stderr, "%s\n", line.c_str());
+  }
+}
+
 // Mounts the running array and serves it until the mount ends.
 absl::Status ServeArray(const MountRequest& request, Array& array, EventLog& events,
                         PolicySelection& policies,
@@ -114,6 +136,7 @@ absl::Status ServeArray(const MountRequest& request, Array& array, EventLog& eve
   MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Mount(options, tree));
   array.StartMaintenance();
   events.Add(EventLevel::kInfo, "mounted", "", request.mountpoint);
+  ShowWarnings(request, events);
   MDVOL_RETURN_IF_ERROR(report_ready());
   session->Run();
   events.Add(EventLevel::kInfo, "unmounted", "", request.mountpoint);

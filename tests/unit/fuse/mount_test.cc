@@ -1,0 +1,105 @@
+// What a mount refuses before anything is opened, and failures on the way to a mount.
+
+#include "fuse/mount.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "core/base/status.h"
+
+namespace mdvol {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class MountRequestTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string path = ::testing::TempDir() + "mount_request_XXXXXX";
+    ASSERT_NE(::mkdtemp(path.data()), nullptr);
+    folder_ = std::filesystem::canonical(path);
+    request_.mountpoint = folder_;
+    request_.config.array.members = {"a.img", "/b.img", "missing", "./x/../c.img"};
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  absl::Status Resolve() { return ResolveMountRequest(request_).status(); }
+
+  std::filesystem::path folder_;
+  MountRequest request_;
+};
+
+TEST_F(MountRequestTest, PathsBecomeAbsolute) {
+  request_.log_path = "log";
+  const absl::StatusOr<MountRequest> resolved = ResolveMountRequest(request_);
+  ASSERT_TRUE(resolved.ok()) << MessageOf(resolved.status());
+  const std::string here = std::filesystem::current_path();
+  EXPECT_THAT(resolved->config.array.members,
+              ElementsAre(here + "/a.img", "/b.img", "missing", here + "/c.img"));
+  EXPECT_EQ(resolved->log_path, here + "/log");
+  EXPECT_EQ(resolved->mountpoint, folder_);
+}
+
+TEST_F(MountRequestTest, WithoutMembersThereIsNothingToMount) {
+  request_.config.array.members.clear();
+  EXPECT_TRUE(IsUsageError(Resolve()));
+}
+
+TEST_F(MountRequestTest, TheVolumeCannotHaveTheNameOfAControlFile) {
+  for (const char* name :
+       {"md", "mdstat", "status.json", "events", "iostat", "", ".", "..", "a/b", ".hidden"}) {
+    request_.config.volume.name = name;
+    EXPECT_TRUE(IsUsageError(Resolve())) << name;
+  }
+  request_.config.volume.name = "disk.raw";
+  EXPECT_TRUE(Resolve().ok());
+}
+
+TEST_F(MountRequestTest, AnUnknownPolicyIsNamedWhereItWasChosen) {
+  request_.config.policy.choices[IndexOf(PolicyFamily::kDegradedRead)] =
+      PolicyChoice{"no-such", "a.toml:3:5"};
+  const absl::Status status = Resolve();
+  EXPECT_TRUE(IsUsageError(status));
+  EXPECT_THAT(MessageOf(status), HasSubstr("a.toml:3:5"));
+  EXPECT_THAT(MessageOf(status), HasSubstr("no-such"));
+}
+
+TEST_F(MountRequestTest, OptionsAndMountpointAreChecked) {
+  request_.options = {"no_such_option"};
+  EXPECT_TRUE(IsUsageError(Resolve()));
+  request_.options = {"nodev,noatime"};
+  EXPECT_THAT(ResolveMountRequest(request_)->options, ElementsAre("nodev", "noatime"));
+  request_.mountpoint = folder_ / "none";
+  EXPECT_EQ(ErrnoOf(Resolve()), ENOENT);
+}
+
+TEST_F(MountRequestTest, AMemberThatIsNotThereEndsTheMountBeforeItIsReady) {
+  request_.config.array.members = {folder_ / "none.img"};
+  bool was_ready = false;
+  const absl::Status status = RunInForeground([&](const ReportReady&) {
+    return ServeMount(request_, [&] {
+      was_ready = true;
+      return absl::OkStatus();
+    });
+  });
+  EXPECT_EQ(ErrnoOf(status), ENOENT);
+  EXPECT_THAT(MessageOf(status), HasSubstr("none.img"));
+  EXPECT_FALSE(was_ready);
+}
+
+TEST_F(MountRequestTest, ALogThatCannotBeWrittenIsNamed) {
+  request_.log_path = folder_ / "none" / "log";
+  const absl::Status status = ServeMount(request_, [] { return absl::OkStatus(); });
+  EXPECT_EQ(ErrnoOf(status), ENOENT);
+  EXPECT_THAT(MessageOf(status), HasSubstr("/none/log: log file"));
+}
+
+}  // namespace
+}  // namespace mdvol
