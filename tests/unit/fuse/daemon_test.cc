@@ -1,3 +1,5 @@
+// Going to the background: the outcome reaches the caller, whatever it is.
+
 #include "fuse/daemon.h"
 
 #include <gtest/gtest.h>

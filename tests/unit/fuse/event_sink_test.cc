@@ -1,3 +1,5 @@
+// Events in a log file.
+
 #include "fuse/event_sink.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Members by slot, name and path; faults that reach them.
+
 #include "fuse/members.h"
 
 #include <gtest/gtest.h>

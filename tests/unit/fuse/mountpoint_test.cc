@@ -1,3 +1,5 @@
+// What can be mounted on, with which options, and what is said of the rest.
+
 #include "fuse/mountpoint.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,5 @@
+// Stop signals before and after the start.
+
 #include "fuse/startup_guard.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Inode numbers, modes, listings and open control files, over fake control files.
+
 #include "fuse/tree.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+// Reading /proc/self/mountinfo.
+
 #include "fuse/unmount.h"
 
 #include <gtest/gtest.h>

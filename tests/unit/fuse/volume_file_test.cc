@@ -1,3 +1,6 @@
+// The rules of the volume file, one by one, without a mount: a block device's where it differs from
+// a file.
+
 #include "fuse/volume_file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+// The control files by path, over a fake array: names and texts as the kernel prints them, errnos
+// as it gives them.
+
 #include "fuse/control/control_tree.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,5 @@
+// Fault rules as text: what is shown reads back as the same rule.
+
 #include <gtest/gtest.h>
 
 #include "core/config/config.h"

@@ -1,3 +1,5 @@
+// Numbers as sysfs takes them.
+
 #include "fuse/control/values.h"
 
 #include <gtest/gtest.h>

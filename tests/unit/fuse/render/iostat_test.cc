@@ -1,3 +1,5 @@
+// MNT/iostat, column by column.
+
 #include "fuse/render/iostat.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// MNT/status.json: its keys, which scripts rely on, and their values.
+
 #include "fuse/render/status_json.h"
 
 #include <gtest/gtest.h>

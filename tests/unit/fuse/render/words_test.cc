@@ -1,3 +1,5 @@
+// md's words for members and arrays.
+
 #include "fuse/render/words.h"
 
 #include <gtest/gtest.h>
