@@ -27,16 +27,16 @@ uint64_t EndOf(uint64_t offset_bytes, uint64_t length_bytes) {
                                                          : std::numeric_limits<uint64_t>::max();
 }
 
-ByteRange RangeOf(const FaultRule& rule) {
+FaultRange RangeOf(const FaultRule& rule) {
   return {rule.offset_bytes, EndOf(rule.offset_bytes, rule.length_bytes)};
 }
 
 // Empty (begin >= end) when they do not meet.
-ByteRange Intersect(const ByteRange& a, const ByteRange& b) {
+FaultRange Intersect(const FaultRange& a, const FaultRange& b) {
   return {std::max(a.begin_bytes, b.begin_bytes), std::min(a.end_bytes, b.end_bytes)};
 }
 
-bool IsEmpty(const ByteRange& range) { return range.begin_bytes >= range.end_bytes; }
+bool IsEmpty(const FaultRange& range) { return range.begin_bytes >= range.end_bytes; }
 
 bool IsWrite(IoKind kind) { return kind == IoKind::kWrite || kind == IoKind::kZero; }
 
@@ -71,23 +71,23 @@ bool CanHappenTo(FaultKind fault, IoKind kind) {
 
 // The wrong bit of the sector that starts at `sector_bytes`, for a rule over `rule_range`. What is
 // written gets another bit wrong than what is read, or the one would undo the other.
-BitFlip FlipIn(uint64_t sector_bytes, const ByteRange& rule_range, bool is_write) {
-  const ByteRange part = Intersect({sector_bytes, sector_bytes + kSectorBytes}, rule_range);
+BitFlip FlipIn(uint64_t sector_bytes, const FaultRange& rule_range, bool is_write) {
+  const FaultRange part = Intersect({sector_bytes, sector_bytes + kSectorBytes}, rule_range);
   const uint64_t random = Mix(sector_bytes + kSplitMixStep);
   const uint64_t bit = (random >> 32 & 7) ^ (is_write ? 1 : 0);
   return {part.begin_bytes + random % (part.end_bytes - part.begin_bytes),
           std::byte{1} << static_cast<int>(bit)};
 }
 
-bool Contains(const ByteRange& range, uint64_t offset_bytes) {
+bool Contains(const FaultRange& range, uint64_t offset_bytes) {
   return offset_bytes >= range.begin_bytes && offset_bytes < range.end_bytes;
 }
 
 // The flips that a rule over `rule_range`, of which `live` is left, makes in a request.
-void AppendFlips(const ByteRange& rule_range, const std::vector<ByteRange>& live,
-                 const ByteRange& request_range, bool is_write, std::vector<BitFlip>* flips) {
-  for (const ByteRange& range : live) {
-    const ByteRange damaged = Intersect(range, request_range);
+void AppendFlips(const FaultRange& rule_range, const std::vector<FaultRange>& live,
+                 const FaultRange& request_range, bool is_write, std::vector<BitFlip>* flips) {
+  for (const FaultRange& range : live) {
+    const FaultRange damaged = Intersect(range, request_range);
     if (IsEmpty(damaged)) {
       continue;
     }
@@ -108,12 +108,12 @@ void SortFlips(std::vector<BitFlip>* flips) {
   flips->erase(std::unique(flips->begin(), flips->end()), flips->end());
 }
 
-std::vector<ByteRange> Subtract(const std::vector<ByteRange>& ranges, const ByteRange& taken) {
-  std::vector<ByteRange> left;
-  for (const ByteRange& range : ranges) {
-    const ByteRange before = {range.begin_bytes, std::min(range.end_bytes, taken.begin_bytes)};
-    const ByteRange behind = {std::max(range.begin_bytes, taken.end_bytes), range.end_bytes};
-    for (const ByteRange& piece : {before, behind}) {
+std::vector<FaultRange> Subtract(const std::vector<FaultRange>& ranges, const FaultRange& taken) {
+  std::vector<FaultRange> left;
+  for (const FaultRange& range : ranges) {
+    const FaultRange before = {range.begin_bytes, std::min(range.end_bytes, taken.begin_bytes)};
+    const FaultRange behind = {std::max(range.begin_bytes, taken.end_bytes), range.end_bytes};
+    for (const FaultRange& piece : {before, behind}) {
       if (!IsEmpty(piece)) {
         left.push_back(piece);
       }
@@ -136,8 +136,8 @@ void FaultRules::Add(const FaultRule& rule) {
 std::vector<FaultRule> FaultRules::List() const {
   std::vector<FaultRule> list;
   for (const State& state : rules_) {
-    const ByteRange whole = RangeOf(state.rule);
-    for (const ByteRange& range : state.live) {
+    const FaultRange whole = RangeOf(state.rule);
+    for (const FaultRange& range : state.live) {
       FaultRule rule = state.rule;
       if (range != whole) {
         rule.offset_bytes = range.begin_bytes;
@@ -155,16 +155,16 @@ bool FaultRules::Matches(const State& state, const IoRequest& request) const {
     return false;
   }
   if (request.kind == IoKind::kFlush) {
-    const ByteRange range = RangeOf(rule);
+    const FaultRange range = RangeOf(rule);
     return rule.op == FaultOp::kFlush ||
            (range.begin_bytes == 0 && range.end_bytes >= member_size_bytes_);
   }
-  return std::any_of(state.live.begin(), state.live.end(), [&](const ByteRange& range) {
+  return std::any_of(state.live.begin(), state.live.end(), [&](const FaultRange& range) {
     return !IsEmpty(Intersect(range, RangeOnMember(request)));
   });
 }
 
-ByteRange FaultRules::RangeOnMember(const IoRequest& request) const {
+FaultRange FaultRules::RangeOnMember(const IoRequest& request) const {
   return Intersect({request.offset_bytes, EndOf(request.offset_bytes, request.length_bytes)},
                    {0, member_size_bytes_});
 }
@@ -213,7 +213,7 @@ FaultEffect FaultRules::Meet(const IoRequest& request) {
 }
 
 void FaultRules::Heal(uint64_t offset_bytes, uint64_t length_bytes) {
-  const ByteRange written = {offset_bytes, EndOf(offset_bytes, length_bytes)};
+  const FaultRange written = {offset_bytes, EndOf(offset_bytes, length_bytes)};
   if (IsEmpty(written)) {
     return;
   }

@@ -14,10 +14,10 @@
 
 namespace mdvol {
 
-struct ByteRange {
+struct FaultRange {
   uint64_t begin_bytes;
   uint64_t end_bytes;
-  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+  friend bool operator==(const FaultRange&, const FaultRange&) = default;
 };
 
 // One wrong bit: the byte at `offset_bytes` of the member is to be xored with `mask`.
@@ -61,13 +61,13 @@ class FaultRules {
  private:
   struct State {
     FaultRule rule;
-    std::vector<ByteRange> live;  // ascending, disjoint; all of the rule's range at first
+    std::vector<FaultRange> live;  // ascending, disjoint; all of the rule's range at first
     uint64_t matches = 0;
   };
 
   bool Matches(const State& state, const IoRequest& request) const;
   // The part of the request that lies on the member; what goes beyond is refused by the device.
-  ByteRange RangeOnMember(const IoRequest& request) const;
+  FaultRange RangeOnMember(const IoRequest& request) const;
   bool Fires(State& state);
   double DrawUnit();
 

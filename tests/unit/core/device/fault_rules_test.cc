@@ -36,8 +36,8 @@ bool Fires(const FaultRule& rule, const IoRequest& request) {
   return rules.fired_count() == 1;
 }
 
-std::vector<ByteRange> Left(const FaultRules& rules) {
-  std::vector<ByteRange> left;
+std::vector<FaultRange> Left(const FaultRules& rules) {
+  std::vector<FaultRange> left;
   for (const FaultRule& rule : rules.List()) {
     left.push_back({rule.offset_bytes, rule.offset_bytes + rule.length_bytes});
   }
@@ -248,16 +248,16 @@ TEST(FaultRulesTest, AWriteEndsTheFaultForTheBytesItCovers) {
   rules.Heal(0, 4096);
   rules.Heal(12288, 4096);
   rules.Heal(8192, 0);
-  EXPECT_EQ(Left(rules), (std::vector<ByteRange>{{4096, 12288}}));
+  EXPECT_EQ(Left(rules), (std::vector<FaultRange>{{4096, 12288}}));
   rules.Heal(6000, 1000);
-  EXPECT_EQ(Left(rules), (std::vector<ByteRange>{{4096, 6000}, {7000, 12288}}));
+  EXPECT_EQ(Left(rules), (std::vector<FaultRange>{{4096, 6000}, {7000, 12288}}));
   EXPECT_EQ(rules.Meet(RequestOf(IoKind::kRead, 6000, 1000)).error, 0);
   EXPECT_EQ(rules.Meet(RequestOf(IoKind::kRead, 6000, 1001)).error, EIO);
   rules.Heal(0, 5000);
   rules.Heal(12000, 4096);
-  EXPECT_EQ(Left(rules), (std::vector<ByteRange>{{5000, 6000}, {7000, 12000}}));
+  EXPECT_EQ(Left(rules), (std::vector<FaultRange>{{5000, 6000}, {7000, 12000}}));
   rules.Heal(5500, 5000);
-  EXPECT_EQ(Left(rules), (std::vector<ByteRange>{{5000, 5500}, {10500, 12000}}));
+  EXPECT_EQ(Left(rules), (std::vector<FaultRange>{{5000, 5500}, {10500, 12000}}));
   EXPECT_EQ(rules.size(), 1u);
   rules.Heal(5000, 7000);
   EXPECT_EQ(rules.size(), 0u);
