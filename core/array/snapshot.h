@@ -1,4 +1,5 @@
-// ArraySnapshot: everything that mdstat, detail, status.json and the md/ attributes show, taken at one moment. A value.
+// ArraySnapshot: everything that mdstat, detail, status.json and the md/ attributes show, taken at
+// one moment. A value.
 
 #ifndef MDVOL_CORE_ARRAY_SNAPSHOT_H_
 #define MDVOL_CORE_ARRAY_SNAPSHOT_H_
@@ -17,12 +18,13 @@ namespace mdvol {
 
 // md's words for array_state, as far as a running mdvol array can be in them.
 enum class ArrayState : uint8_t { kClean, kActive, kActiveIdle, kReadonly, kFailed };
-// "clean", "active", "active-idle", "readonly", "broken" (md's word for an array that lost too many members).
+// "clean", "active", "active-idle", "readonly", "broken" (md's word for an array that lost too many
+// members).
 const char* ArrayStateWord(ArrayState state);
 
 struct MemberSnapshot {
-  size_t index = 0;             // stable for the life of the array; Array::FailMember takes it
-  std::string name;             // dev-NAME
+  size_t index = 0;  // stable for the life of the array; Array::FailMember takes it
+  std::string name;  // dev-NAME
   std::string path;
   uint32_t dev_number = 0;
   std::optional<uint32_t> slot;
@@ -49,14 +51,14 @@ struct BitmapSnapshot {
   int64_t offset_sectors = 0;  // from the superblock, as md/bitmap/location prints
   uint64_t bits = 0;
   uint64_t bits_set = 0;
-  uint64_t pages = 0;          // 4 KiB pages of the bitmap, and those with a set bit
+  uint64_t pages = 0;  // 4 KiB pages of the bitmap, and those with a set bit
   uint64_t pages_set = 0;
 };
 
 struct ArraySnapshot {
   std::string name;  // set_name
   Uuid uuid;
-  int minor = 2;     // metadata 1.MINOR
+  int minor = 2;  // metadata 1.MINOR
   Layout layout = Layout::kLeftSymmetric;
   uint32_t raid_disks = 0;
   uint64_t chunk_bytes = 0;
@@ -66,8 +68,8 @@ struct ArraySnapshot {
   bool read_only = false;
   uint32_t degraded = 0;  // slots without an in-sync member
   uint64_t events = 0;
-  uint64_t resync_bytes = 0;   // kResyncDone when in sync
-  uint64_t created_s = 0;      // ctime and utime, seconds since 1970
+  uint64_t resync_bytes = 0;  // kResyncDone when in sync
+  uint64_t created_s = 0;     // ctime and utime, seconds since 1970
   uint64_t updated_s = 0;
   uint32_t rmw_level = 1;
   uint32_t safe_mode_delay_ms = 200;

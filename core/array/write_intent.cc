@@ -26,8 +26,10 @@ WriteIntent::WriteIntent(std::vector<uint8_t> file) : file_(std::move(file)) {
   MDVOL_CHECK(file_.size() >= kBitmapSuperBytes);
   const BitmapSuperblock super = SuperOf(file_);
   chunk_bytes_ = super.chunksize;
-  bits_ = BitmapBits(super.sync_size * kSectorBytes, chunk_bytes_);
-  MDVOL_CHECK(kBitmapSuperBytes + CeilDiv(bits_, 8) <= file_.size());
+  // A bitmap may claim to cover more than the array has, and more than fits where it lies: what
+  // does not fit covers nothing of the array (CheckBitmap).
+  bits_ = std::min(CeilDiv(super.sync_size, chunk_bytes_ / kSectorBytes),
+                   (file_.size() - kBitmapSuperBytes) * 8);
   for (uint64_t bit = 0; bit < bits_; ++bit) {
     set_count_ += Get(bit) ? 1u : 0u;
   }

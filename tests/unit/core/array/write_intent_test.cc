@@ -128,6 +128,17 @@ TEST(WriteIntentTest, ReadsBitsAsTheyAreOnDisk) {
   EXPECT_EQ(intent.CountSetPages(), 3U);
 }
 
+TEST(WriteIntentTest, ABitmapThatClaimsMoreThanItHoldsHasWhatItHolds) {
+  std::vector<uint8_t> file = FileOf(100, {7});
+  BitmapSuperblock super;
+  std::memcpy(&super, file.data(), sizeof(super));
+  super.sync_size = ~uint64_t{0};
+  std::memcpy(file.data(), &super, sizeof(super));
+  const WriteIntent intent(std::move(file));
+  EXPECT_EQ(intent.bits(), kBitsOnFirstPage);
+  EXPECT_TRUE(intent.IsSet(7));
+}
+
 TEST(WriteIntentTest, BitsOfCoversEveryByteAndNoMore) {
   const WriteIntent intent(FileOf(10));
   const auto expect = [&](uint64_t begin, uint64_t end, uint64_t first, uint64_t last) {
