@@ -33,17 +33,18 @@ mount_volume() {
 
 is_mounted() { grep -qF " $(readlink -m "$1") " /proc/self/mountinfo; }
 
-# daemon_of MOUNTPOINT: the process id of the daemon behind it; fails when there is none.
+# daemon_of MOUNTPOINT: the process id of the daemon behind it; fails when there is none. The mountpoint on its command line
+# is resolved from the folder that it was started in, which its environment remembers: other tests have a "mnt" too.
 daemon_of() {
-  local mountpoint process
+  local mountpoint process folder
   local -a words
   mountpoint=$(readlink -m "$1")
   for process in /proc/[0-9]*; do
     { mapfile -d "" -t words <"$process/cmdline"; } 2>/dev/null || continue
     [ "${#words[@]}" -ge 3 ] && [ "$(basename "${words[0]}")" = "$(basename "$MDVOL_BIN")" ] || continue
     [ "${words[1]}" = mount ] || continue
-    if [ "$(cd "$(readlink "$process/cwd")" 2>/dev/null && readlink -m "${words[-1]}")" = "$mountpoint" ] ||
-      [ "$(readlink -m "${words[-1]}")" = "$mountpoint" ]; then
+    folder=$(tr '\0' '\n' <"$process/environ" 2>/dev/null | sed -n 's/^PWD=//p')
+    if [ "$(cd "${folder:-/}" 2>/dev/null && readlink -m "${words[-1]}")" = "$mountpoint" ]; then
       echo "${process#/proc/}"
       return 0
     fi
