@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <iostream>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/array/create.h"
@@ -41,7 +42,8 @@ absl::StatusOr<std::unique_ptr<mdvol::Array>> CreateAndStart(mdvol::EventLog& ev
   MDVOL_ASSIGN_OR_RETURN(const mdvol::CreatePlan plan, Plan());
   std::vector<std::unique_ptr<mdvol::MemberDevice>> devices;
   for (const mdvol::PlannedMember& member : plan.members) {
-    devices.push_back(mdvol::NewMemoryDevice("memory", member.device_bytes));
+    devices.push_back(
+        mdvol::NewMemoryDevice(std::to_string(devices.size()) + ".img", member.device_bytes));
   }
   MDVOL_RETURN_IF_ERROR(mdvol::WriteCreatePlan(plan, devices));
   std::vector<mdvol::LoadedMember> members;
