@@ -197,7 +197,7 @@ absl::Status MapMemberRange(const ArrayMap& map, const std::string& member_text,
   }
   const uint64_t begin = member->data_offset_bytes;
   const uint64_t end = begin + geometry.component_bytes();
-  if (range.begin < begin || range.begin >= end || range.end > end || range.end <= range.begin) {
+  if (range.begin < begin || range.end > end || range.end <= range.begin) {
     const bool begins_inside = range.begin >= begin && range.begin < end;
     return UsageError(absl::StrCat(
         "--offset ", range.begin, "+", range.size(), " of ", member->path, " is ",

@@ -111,6 +111,7 @@ TEST_P(MemberLoaderTest, TheLatestOfSeveralSuperblocksCounts) {
     const uint64_t created_us = BasicRequest(minor()).wall_us;
     EXPECT_EQ(load_with_ctime(created_us + 1), other);  // a microsecond newer
     EXPECT_EQ(load_with_ctime(created_us - 1), minor());
+    EXPECT_EQ(load_with_ctime(created_us), std::min(minor(), other));  // as in mdadm
     EXPECT_EQ(load_with_ctime(created_us + 1'000'000), other);
     EXPECT_EQ(load_with_ctime(created_us - 999'999), minor());  // older, in the second before
   }

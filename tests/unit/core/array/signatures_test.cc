@@ -120,6 +120,15 @@ TEST(SignaturesTest, AnEmptyDeviceOfAnySizeHasNone) {
   }
 }
 
+TEST(SignaturesTest, AMagicMayEndWhereTheDeviceEnds) {
+  const auto device = NewMemoryDevice("d", 4096);
+  Put(*device, 4086, "SWAPSPACE2");
+  EXPECT_THAT(WhatIsOn(*device), ElementsAre("swap space"));
+  const auto cut = NewMemoryDevice("d", 4095);
+  Put(*cut, 4086, "SWAPSPACE");
+  EXPECT_THAT(WhatIsOn(*cut), IsEmpty());
+}
+
 TEST(SignaturesTest, TheExtFamilyIsToldApartByFeatures) {
   const auto what = [](std::string_view features) {
     const auto device = NewMemoryDevice("d", kDeviceBytes);

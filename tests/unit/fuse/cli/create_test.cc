@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -229,6 +231,31 @@ TEST_F(CreateVerbTest, ImagesThatWereMadeAreRemovedWhenALaterOneCannotBe) {
   std::filesystem::create_symlink(Path("nowhere/at/all"), paths[3]);  // exists not, cannot be made
   ExpectRefused(CreateArguments({"--size", "4M"}, paths), 1, "d3");
   EXPECT_FALSE(std::filesystem::exists(paths[0]));
+}
+
+// Writing the tail of the existing files fails, which the limit on file sizes sees to.
+TEST_F(CreateVerbTest, AWriteThatFailsRemovesNewImagesAndNamesTheOtherMembers) {
+  const auto paths = Paths("d", 4);
+  for (size_t i = 0; i < 3; ++i) {
+    Write(paths[i], std::string(6 * kMiB, '\0'));
+  }
+  struct rlimit unlimited = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  struct rlimit limit = unlimited;
+  limit.rlim_cur = 4 * kMiB;
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const CliResult result = RunMdvol(CreateArguments({"--metadata", "1.0", "--size", "1M"}, paths));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  std::signal(SIGXFSZ, old_handler);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(IsOneErrorLine(result.err));
+  EXPECT_THAT(result.err, HasSubstr("d0: "));
+  EXPECT_THAT(result.err, HasSubstr("(may have been written: " + paths[0] + ", " + paths[1]));
+  EXPECT_FALSE(std::filesystem::exists(paths[3]));
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(std::filesystem::file_size(paths[i]), 6 * kMiB);
+  }
 }
 
 TEST_F(CreateVerbTest, MembersThatSomebodyHoldsAreRefused) {

@@ -120,6 +120,17 @@ TEST_F(ExamineTextTest, ShowsWhatIsOutOfTheOrdinary) {
   EXPECT_THAT(text, HasSubstr("   Array State : .AAA "));
 }
 
+TEST_F(ExamineTextTest, SpaceThatOverlapsIsNoUnusedSpace) {
+  ExaminedMember member = FreshMember(0);
+  member.found.super.size = member.found.super.super_offset.get();  // over bitmap and log
+  EXPECT_EQ(FindUnusedSpace(member).after_sectors, 0U);
+  member = FreshMember(2);
+  member.found.super.data_offset = 16;
+  member.found.super.size = member.device_sectors;
+  EXPECT_EQ(FindUnusedSpace(member).before_sectors, 0U);
+  EXPECT_EQ(FindUnusedSpace(member).after_sectors, 0U);
+}
+
 TEST_F(ExamineTextTest, NamesEveryRole) {
   Superblock super = FreshMember(2).found.super;
   EXPECT_EQ(DeviceRoleWords(super), "Active device 2");
