@@ -52,11 +52,13 @@ daemon_of() {
   return 1
 }
 
-# Neither a zombie nor gone; one read, so that a process that is being reaped cannot look alive.
+# A process whose first thread is a zombie lives, and holds its files, while it has other threads. Each fact is read
+# once, so that a process that is being reaped cannot look alive.
 is_alive() {
-  local state
+  local state tasks
   state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null) || return 1
-  [[ -n $state && $state != [ZX] ]]
+  tasks=$(ls "/proc/$1/task" 2>/dev/null | wc -l)
+  [[ -n $state ]] && { [[ $state != [ZX] ]] || [[ $tasks -gt 1 ]]; }
 }
 
 # wait_for SECONDS COMMAND...: until the command succeeds.
