@@ -179,8 +179,9 @@ void ArrayImpl::AdoptBitmap(const std::vector<LoadedMember>& members,
     bits_differ_ = true;
   }
   for (size_t i = 0; i < members.size(); ++i) {
-    bits_differ_ |= decision.members[i].slot.has_value() && IsAdopted(decision.members[i]) &&
-                    !intent_->AgreesWith(members[i].bitmap_file);
+    const bool keeps_bits = decision.members[i].slot.has_value() &&
+                            IsAdopted(decision.members[i]) && !members[i].bitmap_file.empty();
+    bits_differ_ |= keeps_bits && !intent_->AgreesWith(members[i].bitmap_file);
   }
 }
 
@@ -250,9 +251,9 @@ bool ArrayImpl::AdoptRoles() {
 
 bool ArrayImpl::AnyBehind() const {
   absl::MutexLock lock(&state_);
-  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
-    return member->super.events != events_count_;
-  });
+  const uint64_t events = events_count_;
+  return std::any_of(members_.begin(), members_.end(),
+                     [&](const auto& member) { return member->super.events != events; });
 }
 
 // What a read-write start has to make durable before anything else happens: force, slots that lost
