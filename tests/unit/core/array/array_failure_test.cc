@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/synchronization/notification.h"
 #include "core/base/units.h"
 #include "tests/support/full.h"
 #include "tests/support/test_array/log_checks.h"
@@ -136,6 +137,59 @@ TEST(ArrayFailureTest, AFlushThatRunsBesideAFailedOneIsNotAcknowledgedEarlier) {
   }
 }
 
+// One flush serves all who wait for it.
+TEST(ArrayFlushTest, FlushesThatWaitShareOne) {
+  TestArray array;
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Write(0, 200000));
+  array.recording().Clear();
+  std::atomic<bool> first = true;
+  array.recording().SetHook([&](const RecordedRequest& request) {
+    if (request.kind == IoKind::kFlush && first.exchange(false)) {
+      absl::SleepFor(absl::Milliseconds(30));
+    }
+  });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] { MDVOL_EXPECT_OK(array->Flush()); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  array.recording().SetHook(nullptr);
+  EXPECT_EQ(array.recording().size(), 6U);  // one of each member, and nothing else
+  MDVOL_EXPECT_OK(array->Flush());
+  EXPECT_EQ(array.recording().size(), 6U);  // nothing new to flush
+}
+
+// A write that ends while a flush is under way is not covered by it.
+TEST(ArrayFlushTest, AWriteBesideAFlushWantsAnother) {
+  TestArray array;
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Write(0, 4096));
+  const Disks before = array.disks().Copy();
+  array.recording().Clear();
+  absl::Notification flushing;
+  absl::Notification may_flush;
+  array.recording().SetHook([&](const RecordedRequest& request) {
+    if (request.kind == IoKind::kFlush && !flushing.HasBeenNotified()) {
+      flushing.Notify();
+      may_flush.WaitForNotification();
+    }
+  });
+  std::thread flusher([&] { MDVOL_EXPECT_OK(array->Flush()); });
+  flushing.WaitForNotification();
+  MDVOL_ASSERT_OK(array.Write(100, 4096));  // its bit is set already
+  may_flush.Notify();
+  flusher.join();
+  array.recording().SetHook(nullptr);
+  MDVOL_ASSERT_OK(array->Flush());
+  const auto log = array.recording().requests();
+  for (size_t i = 0; i < log.size(); ++i) {
+    EXPECT_TRUE(!array.IsData(log[i]) || testing::DurableAt(log, i) != testing::kNever) << i;
+  }
+}
+
 // I3: the bytes of another's write must not hide that the first's are not on the member.
 TEST(ArrayFailureTest, FailuresOfTwoMembersInOneWriteAreOneTransition) {
   TestArray array;
@@ -154,6 +208,19 @@ TEST(ArrayFailureTest, FailuresOfTwoMembersInOneWriteAreOneTransition) {
   EXPECT_EQ(array.super(0).events, events + 1);
   EXPECT_EQ(array.CheckVolume(), "");
   EXPECT_EQ(array.CheckDisks(AllBut({1, 4})), "");
+}
+
+// md's re-add goes by it: a member that saw this many events has missed only what has bits.
+TEST(ArrayFailureTest, TheBitmapRemembersWhenTheArrayWasLastWhole) {
+  TestArray array;
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Write(0, 4096));
+  const uint64_t events = array.super(0).events;
+  EXPECT_EQ(array.bitmap_super(0).events_cleared, events);
+  MDVOL_ASSERT_OK(array->FailMember(2, "by hand"));
+  EXPECT_EQ(array.bitmap_super(0).events, events + 1);
+  EXPECT_EQ(array.bitmap_super(0).events_cleared, events);
+  EXPECT_EQ(array.super(2).events, events);
 }
 
 // ---- Every request in turn ----
@@ -348,8 +415,13 @@ TEST(ArrayThirdLossTest, TheThirdMemberIsNotRecorded) {
   MDVOL_EXPECT_ERRNO(array.Write(3 * stripe_bytes, stripe_bytes), EIO);
   MDVOL_EXPECT_ERRNO(array.Write(0, 1), EIO);
   EXPECT_LE(CountUnreadableChunks(array), 4U);
-  array.fault(2).AddRule({.op = FaultOp::kRead});  // now it has gone altogether
-  CountUnreadableChunks(array);
+  array.recording().Clear();
+  array.fault(2).ClearRules();
+  array.fault(2).AddRule({.op = FaultOp::kRead});  // now it cannot be read either
+  EXPECT_GT(CountUnreadableChunks(array), 4U);
+  for (const RecordedRequest& request : array.recording().requests()) {
+    EXPECT_FALSE(request.Changes());  // nor is anything mended
+  }
   array.Crash();
   for (const size_t disk : {2U, 3U, 4U, 5U}) {
     EXPECT_EQ(array.super(disk).events, events);

@@ -410,6 +410,45 @@ TEST(ArrayStartTest, MembersThatDirectIoCannotReachAreRefused) {
   EXPECT_TRUE(absl::StrContains(MessageOf(status), "without --direct")) << status;
 }
 
+// Old arrays have the bitmap 1 KiB behind the superblock: in one block of direct I/O.
+TEST(ArrayStartTest, SuperblockAndBitmapMayShareABlock) {
+  for (const uint32_t alignment : {1U, 512U, 4096U}) {
+    TestArray array({.minor = 0, .alignment_bytes = alignment});
+    const uint64_t bitmap_bytes = kBitmapSuperBytes + array.bits() / 8 + 1;
+    for (const size_t disk : kAllSix) {
+      Superblock super = array.super(disk);
+      const auto bitmap = array.disks().Bytes(disk, array.areas(disk).bitmap.begin, bitmap_bytes);
+      super.bitmap_offset = 2;
+      array.PutSuper(disk, super);
+      array.disks().Put(disk, array.areas(disk).super.begin + 1024, bitmap);
+    }
+    const auto bit = [&](size_t disk, uint64_t number) {
+      const uint64_t place = array.areas(disk).super.begin + 1024 + kBitmapSuperBytes + number / 8;
+      return (std::to_integer<unsigned>(array.disks().Bytes(disk, place, 1)[0]) >> number % 8) & 1;
+    };
+    MDVOL_ASSERT_OK(array.Open());
+    MDVOL_ASSERT_OK(array.Write(0, 5000));
+    EXPECT_EQ(array.CheckSupers(), "");
+    for (const size_t disk : kAllSix) {
+      EXPECT_EQ(bit(disk, 0), 1U);
+      EXPECT_EQ(bit(disk, 1), 0U);
+      EXPECT_EQ(array.super(disk).resync_offset, 0U);
+    }
+    array.Crash();
+    MDVOL_ASSERT_OK(array.Open());
+    EXPECT_EQ(array->Snapshot().bitmap->bits_set, 1U);
+    EXPECT_EQ(array.CheckVolume(), "");
+    MDVOL_ASSERT_OK(array->FailMember(5, "by hand"));
+    MDVOL_ASSERT_OK(array.Write(200000, 5000));
+    EXPECT_EQ(bit(0, 0), 1U);
+    MDVOL_ASSERT_OK(array.Stop());
+    EXPECT_EQ(array.CheckSupers(), "");
+    MDVOL_ASSERT_OK(array.Open());
+    EXPECT_EQ(array.CheckVolume(), "");
+    EXPECT_EQ(array->Snapshot().bitmap->bits_set, 2U);
+  }
+}
+
 TEST(ArrayStartTest, NothingIsWrittenWhenTheDecisionIsToRefuse) {
   TestArray array;
   Prepare(array);
