@@ -179,11 +179,13 @@ absl::Status ArrayImpl::FlushAll() {
     }
     covered = writes_done_.load(std::memory_order_acquire);
     FlushUsed(&failures);
+    if (failures.empty()) {
+      NoteFlushed(covered);  // before the next in line looks
+      return absl::OkStatus();
+    }
   }
-  if (!failures.empty()) {
-    MDVOL_RETURN_IF_ERROR(FailMembers(failures));
-  }
-  NoteFlushed(covered);
+  MDVOL_RETURN_IF_ERROR(FailMembers(failures));
+  NoteFlushed(covered);  // by the survivors
   return absl::OkStatus();
 }
 
