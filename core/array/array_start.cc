@@ -31,14 +31,6 @@ bool IsAdopted(const MemberVerdict& verdict) {
   return verdict.standing != MemberStanding::kStale && verdict.standing != MemberStanding::kForeign;
 }
 
-// Whether a member was taken back, by force, that missed writes, while none is missing: then any
-// stripe may disagree, and can be made to agree.
-bool MissedWrites(const AssemblyDecision& decision) {
-  return decision.missing == 0 &&
-         std::any_of(decision.members.begin(), decision.members.end(),
-                     [](const MemberVerdict& verdict) { return verdict.forced; });
-}
-
 absl::Status CheckAlignment(const LoadedMember& member) {
   const uint64_t data_begin = member.areas.data.begin;
   const uint64_t alignment = member.device->alignment_bytes();
@@ -171,7 +163,7 @@ void ArrayImpl::AdoptBitmap(const std::vector<LoadedMember>& members,
   }
   intent_ = std::make_unique<WriteIntent>(reference.bitmap_file);
   time_base_s_.store(std::max<uint32_t>(1, intent_->super().daemon_sleep));
-  if (!decision.bitmap_usable || MissedWrites(decision)) {
+  if (!decision.bitmap_usable) {
     intent_->SetAll();
     intent_->UpdateSuper([](BitmapSuperblock& super) {
       super.state = super.state & ~(kBitmapStale | kBitmapWriteError);
@@ -188,10 +180,6 @@ void ArrayImpl::AdoptBitmap(const std::vector<LoadedMember>& members,
 // Which stripes have parity that cannot be trusted: all behind the resync's checkpoint, narrowed by
 // the bitmap.
 void ArrayImpl::AdoptDoubt(const AssemblyDecision& decision) {
-  if (MissedWrites(decision)) {
-    doubt_.Add({0, geometry_.stripe_count()});
-    return;
-  }
   if (!decision.dirty || (decision.forced && decision.missing > 0)) {
     return;  // forced while degraded: as mdadm, what is there is declared clean
   }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -230,6 +232,25 @@ TEST(ArrayCleanMarkTest, WaitsForWritesInFlight) {
   array.recording().SetHook(nullptr);
   EXPECT_TRUE(IsClean(array, 0));
   EXPECT_EQ(CheckCleanOrder({array, before, array.recording().requests(), kAllSix}), "");
+}
+
+// I2: most is flushed while writers go on; what they wrote meanwhile is flushed too.
+TEST(ArrayCleanMarkTest, CoversWhatIsWrittenWhileItFlushes) {
+  TestArray array({.bitmap = false});  // whose own flush would hide it
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Write(0, 40000));
+  const Disks before = array.disks().Copy();
+  array.recording().Clear();
+  std::atomic<bool> first = true;
+  array.recording().SetHook([&](const RecordedRequest& request) {
+    if (request.kind == IoKind::kFlush && request.member == 5 && first.exchange(false)) {
+      std::thread([&] { MDVOL_EXPECT_OK(array.Write(100, 20000)); }).join();
+    }
+  });
+  MDVOL_ASSERT_OK(array->SetState("clean"));
+  array.recording().SetHook(nullptr);
+  EXPECT_EQ(CheckCleanOrder({array, before, array.recording().requests(), kAllSix}), "");
+  EXPECT_TRUE(IsClean(array, 0));
 }
 
 // I2, I3: a write has failed on a member, and the writer is on its way to fail the member. A clean

@@ -383,6 +383,13 @@ TEST(ArrayThirdLossTest, ThreeMembersAtOnceAreNotRecorded) {
     EXPECT_EQ(array->RunMaintenance(), ~uint64_t{0});
     MDVOL_EXPECT_ERRNO(array->Stop(), EIO);
     EXPECT_EQ(CountUnreadableChunks(array), 0U);  // each disk can be read
+    array.recording().Clear();
+    array.fault(4).AddRule({.op = FaultOp::kRead, .until = FaultUntil::kWrite});
+    // In the stripes that were being written it is one too many.
+    EXPECT_LE(CountUnreadableChunks(array), area == Area::kData ? 2U : 0U);
+    for (const RecordedRequest& request : array.recording().requests()) {
+      EXPECT_FALSE(request.Changes());  // not even mended
+    }
     EXPECT_TRUE(absl::StartsWith(array.EventText("array broken"), "array broken: /m/d"));
     array.Crash();
     for (const size_t disk : AllBut({})) {

@@ -111,6 +111,19 @@ TEST(ArrayIntentTest, BitsAreClearedLazilyAndSetAgainDurably) {
   EXPECT_EQ(CheckOrder({array, before, array.recording().requests(), kAllSix}), "");
 }
 
+// I1: also when nothing else (a clean mark) flushes the members before.
+TEST(ArrayIntentTest, ClearingBitsFlushesTheMembersFirst) {
+  TestArray array;
+  MDVOL_ASSERT_OK(array.Open());
+  array->SetSafeModeDelay(0);
+  const Disks before = array.disks().Copy();
+  array.recording().Clear();
+  MDVOL_ASSERT_OK(array.Write(0, 200000));
+  LetBitsAge(array);
+  EXPECT_EQ(array.CountBits(0), 0U);
+  EXPECT_EQ(CheckIntentOrder({array, before, array.recording().requests(), kAllSix}), "");
+}
+
 TEST(ArrayIntentTest, BitsThatAreWrittenUnderStay) {
   TestArray array;
   MDVOL_ASSERT_OK(array.Open());
