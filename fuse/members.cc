@@ -25,7 +25,10 @@ absl::Status CheckGivenOnce(const std::string& path,
   }
   for (const auto& [other, other_path] : seen) {
     if (other == *identity) {
-      return ErrnoStatus(EINVAL, path + ": given twice: it is the same file as " + other_path);
+      return ErrnoStatus(EINVAL,
+                         path == other_path
+                             ? path + ": given twice"
+                             : path + ": given twice: it is the same file as " + other_path);
     }
   }
   seen.emplace_back(*identity, path);
@@ -87,8 +90,8 @@ absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& arra
     const auto device =
         member == nullptr ? faults_by_path.end() : faults_by_path.find(member->path);
     if (device == faults_by_path.end()) {
-      return UsageError("[[fault]] member = " + fault.member +
-                        ": no such member: give a slot number, a path or a file name");
+      return UsageError(fault.where + ": fault.member: the array has no member '" + fault.member +
+                        "': give a slot number, a path or a file name");
     }
     device->second->AddRule(fault.rule);
   }

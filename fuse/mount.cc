@@ -7,11 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -33,25 +31,10 @@
 namespace mdvol {
 namespace {
 
-constexpr std::array<std::string_view, 5> kReservedNames{"mdstat", "status.json", "events",
-                                                         "iostat", "md"};
-
 std::string AbsolutePath(const std::string& path) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
   return error ? path : absolute.lexically_normal().string();
-}
-
-absl::Status CheckVolumeName(const VolumeConfig& volume) {
-  const std::string name = volume.name.value_or(kDefaultVolumeName);
-  const bool is_reserved =
-      std::find(kReservedNames.begin(), kReservedNames.end(), name) != kReservedNames.end();
-  if (is_reserved || name.empty() || name.find('/') != std::string::npos || name.front() == '.' ||
-      name.size() > NAME_MAX) {
-    return UsageError("[volume] name = \"" + name +
-                      "\": cannot name the volume: give a file name that is not a control file's");
-  }
-  return absl::OkStatus();
 }
 
 absl::Status SelectPolicies(const PolicyConfig& config, PolicySelection& policies) {
@@ -147,7 +130,6 @@ absl::Status ServeArray(const MountRequest& request, Array& array, EventLog& eve
 
 absl::StatusOr<MountRequest> ResolveMountRequest(MountRequest request) {
   MDVOL_RETURN_IF_ERROR(CheckConfig(request.config));
-  MDVOL_RETURN_IF_ERROR(CheckVolumeName(request.config.volume));
   PolicySelection policies;
   MDVOL_RETURN_IF_ERROR(SelectPolicies(request.config.policy, policies));
   MDVOL_ASSIGN_OR_RETURN(request.options, CheckMountOptions(request.options, ::geteuid() == 0,

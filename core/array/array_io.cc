@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -156,13 +157,19 @@ absl::Status ArrayImpl::Settle(const EngineResult& result, const char* what) {
   return SystemError(result.error, absl::StrCat(what, " failed"));
 }
 
+// One event a member and call, however many lanes of it were put right.
 void ArrayImpl::NoteMended(const EngineResult& result) {
+  std::map<uint32_t, uint32_t> lanes_of;
   for (const uint32_t slot : result.mended_slots) {
+    ++lanes_of[slot];
+  }
+  for (const auto& [slot, lanes] : lanes_of) {
     ArrayMember* member = MemberOfSlot(slot);
     if (member != nullptr) {
-      member->corrected_errors.fetch_add(1, std::memory_order_relaxed);
+      member->corrected_errors.fetch_add(lanes, std::memory_order_relaxed);
       events_.Add(EventLevel::kWarning, "read error corrected", member->name,
-                  "the block was recovered from the other members and rewritten");
+                  absl::StrCat(lanes, lanes == 1 ? " lane was" : " lanes were",
+                               " recovered from the other members and rewritten"));
     }
   }
 }

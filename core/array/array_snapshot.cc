@@ -75,6 +75,7 @@ ArraySnapshot ArrayImpl::Snapshot() const {
   result.safe_mode_delay_ms = safe_mode_delay_ms_.load();
   result.max_read_errors = max_read_errors_.load();
   const bool dirty = dirty_.load(std::memory_order_acquire);
+  result.dirty = dirty;
   const uint64_t idle_ns = clock_.NowNs() - last_write_ns_.load(std::memory_order_relaxed);
   result.state = read_only()           ? ArrayState::kReadonly
                  : failed_.load()      ? ArrayState::kFailed

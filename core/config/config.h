@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "core/device/fault_device.h"
 #include "core/policy/families.h"
+#include "core/stripe/sync_types.h"
 
 namespace mdvol {
 
@@ -80,8 +81,6 @@ struct PolicyConfig {
   std::vector<PolicyOption> options;
 };
 
-enum class RepairMode : uint8_t { kLocate, kParity };
-
 struct SyncConfig {
   std::optional<uint64_t> speed_min_bytes;  // per second and member
   std::optional<uint64_t> speed_max_bytes;
@@ -103,6 +102,7 @@ struct MemberModelConfig {
 // One [[fault]]: what the member's FaultDevice is to do.
 struct FaultConfig {
   std::string member;  // a slot number, a path or a dev-NAME; empty where the place says it
+  std::string where;   // of `member`: "file:line:column"
   FaultRule rule;
 };
 

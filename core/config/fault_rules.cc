@@ -42,7 +42,10 @@ void ReadBytesInto(const Value& value, uint64_t& out) {
   out = bytes.value_or(out);
 }
 
+// Which members there are is known once they are loaded, so the place is kept. A text with a '/' is
+// a path, as in array.members.
 void ReadFaultMember(const Value& value, FaultConfig& fault) {
+  fault.where = value.Where();
   if (value.node().is_integer()) {
     std::optional<uint32_t> slot;
     value.ReadInteger(0, kMaxSlot, slot);
@@ -56,7 +59,8 @@ void ReadFaultMember(const Value& value, FaultConfig& fault) {
   } else if (value.ReadString(name); name->empty()) {
     value.AddError("is empty: give a slot number or a member's name");
   } else {
-    fault.member = *std::move(name);
+    const bool is_path = name->find('/') != std::string::npos;
+    fault.member = is_path ? value.document().Resolve(*name) : *std::move(name);
   }
 }
 

@@ -25,9 +25,10 @@ std::string ShowSlot(const Subject& subject) {
   return subject.member->slot.has_value() ? NumberLine(*subject.member->slot) : TextLine("none");
 }
 
+// "none" when all of it is, or was, valid: md keeps that word for a member that has failed.
 std::string ShowRecoveryStart(const Subject& subject) {
-  return subject.member->in_sync ? TextLine("none")
-                                 : NumberLine(subject.member->recovery_bytes / kSectorBytes);
+  const bool is_whole = subject.member->recovery_bytes >= subject.member->data_bytes;
+  return is_whole ? TextLine("none") : NumberLine(subject.member->recovery_bytes / kSectorBytes);
 }
 
 // "SECTOR COUNT" a line, counted from the start of the member; empty when there are none.

@@ -58,10 +58,9 @@ Counts CountMembers(const Json& members) {
 
 // "clean, degraded, recovering "
 std::string StateLine(const Json& status) {
-  const std::string state = status.at("state");
   const auto degraded = status.at("degraded").get<uint32_t>();
   const std::string action = status.at("sync").at("action");
-  std::string line = state == "active" ? "active" : "clean";
+  std::string line = status.at("dirty").get<bool>() ? "active" : "clean";
   if (degraded > 2) {
     line += ", FAILED";
   } else if (degraded > 0) {

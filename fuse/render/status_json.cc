@@ -80,6 +80,7 @@ std::string RenderStatusJson(const ArraySnapshot& array, const StatusContext& co
                     {"array_bytes", array.array_bytes},
                     {"component_bytes", array.component_bytes},
                     {"state", ArrayStateWord(array.state)},
+                    {"dirty", array.dirty},
                     {"degraded", array.degraded},
                     {"consistency_policy", ConsistencyPolicyWord(array)},
                     {"events", array.events},

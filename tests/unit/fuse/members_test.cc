@@ -2,6 +2,7 @@
 
 #include "fuse/members.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/base/status.h"
@@ -43,7 +44,7 @@ TEST_F(MembersTest, FaultDevicesAreFoundByTheNameThatTheArrayGave) {
 
 TEST_F(MembersTest, ConfiguredFaultsReachTheirMember) {
   Config config;
-  config.faults.push_back({"3", FaultRule{}});
+  config.faults.push_back({"3", "array.toml:7:10", FaultRule{}});
   ASSERT_TRUE(SetConfiguredFaults(config, array_, faults_).ok());
   EXPECT_EQ(third_->Rules().size(), 1U);
 }
@@ -51,8 +52,10 @@ TEST_F(MembersTest, ConfiguredFaultsReachTheirMember) {
 TEST_F(MembersTest, AFaultOfNoMemberIsAUsageError) {
   for (const char* member : {"6", "d9.img", "/nowhere", "2"}) {
     Config config;
-    config.faults.push_back({member, FaultRule{}});
-    EXPECT_TRUE(IsUsageError(SetConfiguredFaults(config, array_, faults_))) << member;
+    config.faults.push_back({member, "array.toml:7:10", FaultRule{}});
+    const absl::Status status = SetConfiguredFaults(config, array_, faults_);
+    EXPECT_TRUE(IsUsageError(status)) << member;
+    EXPECT_THAT(MessageOf(status), ::testing::HasSubstr("array.toml:7:10: ")) << member;
   }
 }
 

@@ -52,16 +52,6 @@ TEST_F(MountRequestTest, WithoutMembersThereIsNothingToMount) {
   EXPECT_TRUE(IsUsageError(Resolve()));
 }
 
-TEST_F(MountRequestTest, TheVolumeCannotHaveTheNameOfAControlFile) {
-  for (const char* name :
-       {"md", "mdstat", "status.json", "events", "iostat", "", ".", "..", "a/b", ".hidden"}) {
-    request_.config.volume.name = name;
-    EXPECT_TRUE(IsUsageError(Resolve())) << name;
-  }
-  request_.config.volume.name = "disk.raw";
-  EXPECT_TRUE(Resolve().ok());
-}
-
 TEST_F(MountRequestTest, AnUnknownPolicyIsNamedWhereItWasChosen) {
   request_.config.policy.choices[IndexOf(PolicyFamily::kDegradedRead)] =
       PolicyChoice{"no-such", "a.toml:3:5"};

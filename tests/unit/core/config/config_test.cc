@@ -154,6 +154,16 @@ TEST(ConfigTest, ReadsMemberModel) {
   EXPECT_EQ(kind_of("none"), MemberModelKind::kNone);
 }
 
+TEST(ConfigTest, FaultsNameMembersByPathFromTheFolderOfTheFile) {
+  const Config config = MustParse(
+      "[[fault]]\nmember = './d1.img'\nkind = 'eio'\n"
+      "[[fault]]\nmember = '/dev/sda'\nkind = 'eio'\n");
+  ASSERT_EQ(config.faults.size(), 2U);
+  EXPECT_EQ(config.faults[0].member, MustParse("array.members = ['d1.img']").array.members[0]);
+  EXPECT_NE(config.faults[0].where.find(":2:10"), std::string::npos) << config.faults[0].where;
+  EXPECT_EQ(config.faults[1].member, "/dev/sda");
+}
+
 TEST(ConfigTest, ReadsFaultsInTheirOrder) {
   const Config config = MustParse(
       "[[fault]]\nmember = 3\nop = 'read'\noffset = '1M'\nlength = 4096\nnth = 2\nprobability = 1\n"
@@ -297,6 +307,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"[volume]\nname = ''", "2:8", "is no file name"},
         Refusal{"[volume]\nname = 'a/b'", "2:8", "is no file name"},
         Refusal{"[volume]\nname = '..'", "2:8", "taken"},
+        Refusal{"[volume]\nname = 'status.json'", "2:8", "taken by the mount"},
         Refusal{"[volume]\nname = 'md'", "2:8", "taken by the mount"},
         Refusal{"[volume]\nuid = -1", "2:7", "-1 is out of range: use 0 to 4294967294"},
         Refusal{"[volume]\nuid = 4294967295", "2:7", "out of range"},

@@ -31,7 +31,7 @@ Config FullConfig(uint32_t salt) {
   config.sync = {salt, salt + 1, salt + 2,
                  salt % 2 == 0 ? RepairMode::kLocate : RepairMode::kParity};
   config.member_model = {std::nullopt, salt, salt + 1, salt + 2, salt + 3};
-  config.faults = {{"f" + text, {}}};
+  config.faults = {{"f" + text, "", {}}};
   return config;
 }
 

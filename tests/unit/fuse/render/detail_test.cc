@@ -118,7 +118,7 @@ TEST_F(DetailTest, ThreeLossesAreAFailure) {
 }
 
 TEST_F(DetailTest, AnArrayThatIsBeingWrittenIsActive) {
-  array_.state = ArrayState::kActive;
+  array_.dirty = true;
   ExpectLine("             State : active ");
 }
 
