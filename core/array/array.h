@@ -13,10 +13,13 @@
 #ifndef MDVOL_CORE_ARRAY_ARRAY_H_
 #define MDVOL_CORE_ARRAY_ARRAY_H_
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,10 +30,26 @@
 #include "core/array/snapshot.h"
 #include "core/array/volume.h"
 #include "core/base/clock.h"
+#include "core/base/status.h"
 #include "core/geometry/geometry.h"
 #include "core/metadata/assembly.h"
 
 namespace mdvol {
+
+struct SyncFindings;              // core/stripe/sync_types.h
+enum class RepairMode : uint8_t;  // there too
+
+enum class AddMode : uint8_t {
+  kAdd,    // back into its slot if its metadata allows that, else as a new spare
+  kReAdd,  // back into its slot, or not at all
+};
+
+// What of a rebuild is still to be done.
+struct RecoveryState {
+  uint64_t from_bytes = 0;           // data offset of the least checkpoint
+  bool guided = false;               // by the bitmap: only stripes with set bits differ
+  std::vector<std::string> members;  // names of those that are filled, or will be
+};
 
 struct ArrayOptions {
   AssemblyOptions assembly;
@@ -72,6 +91,70 @@ class Array : public Volume {
   // Every stripe of the range has been recomputed: its parity is trusted again.
   virtual void EndDoubt(StripeRange /*stripes*/) {}
 
+  // ---- Members come and go. Durable before they return; EROFS when read-only, EBUSY when the
+  // array could not live with it, ENODEV for an unknown index.
+
+  // Takes a device over and returns the member's index. As in md, one that was a member of this
+  // array gets its slot back when the bitmap can vouch for it (only what was written meanwhile is
+  // rebuilt then), and is a spare otherwise. A spare's metadata are written anew. Refused: too
+  // small, wrongly aligned, a member already, or carrying data or metadata of another array (wipe
+  // it first).
+  virtual absl::StatusOr<size_t> AddMember(std::unique_ptr<MemberDevice> /*device*/,
+                                           AddMode /*mode*/) {
+    return NotHere();
+  }
+  // Lets a faulty member or an idle spare go, EBUSY for others; its device is closed. The other
+  // members keep their indices.
+  virtual absl::Status RemoveMember(size_t /*member_index*/) { return NotHere(); }
+  // Wishes the member replaced while it goes on working: `with_spare`, or the first spare that
+  // fits, is filled with what it holds and then takes its slot. Without a spare the wish stays.
+  virtual absl::Status SetReplacement(size_t /*member_index*/,
+                                      std::optional<size_t> /*with_spare*/) {
+    return NotHere();
+  }
+  virtual absl::Status ClearReplacementWish(size_t /*member_index*/) { return NotHere(); }
+
+  // ---- Rebuilding, for core/sync: Begin, then every range that NextToRecover names through
+  // RecoverStripes, CheckpointRecovery now and then, End. One caller drives; RecoverStripes may run
+  // in several threads at once, on ranges that were taken in ascending order.
+
+  // A member in a slot or a replacement is incomplete, or a spare fits an open slot or a wish.
+  virtual std::optional<RecoveryState> PendingRecovery() const { return std::nullopt; }
+  // Gives spares to open slots and wishes, two rebuilds at once at most.
+  virtual absl::Status BeginRecovery() { return NotHere(); }
+  // The first run of stripes at or after `from_stripe` that has to be rebuilt; guided by the
+  // bitmap, runs without set bits are passed over.
+  virtual std::optional<StripeRange> NextToRecover(uint64_t /*from_stripe*/) const {
+    return std::nullopt;
+  }
+  // Fills these stripes and moves the checkpoints in memory. A target that cannot be written is
+  // failed; what cannot be recovered goes into the target's bad-block log.
+  virtual absl::Status RecoverStripes(StripeRange /*stripes*/, SyncFindings* /*findings*/) {
+    return NotHere();
+  }
+  // Flushes the targets, then stores the checkpoints (I5).
+  virtual absl::Status CheckpointRecovery() { return NotHere(); }
+  // Everything has been passed: rebuilt members are in sync, replacements take their slots and the
+  // replaced become faulty, as in md.
+  virtual absl::Status EndRecovery() { return NotHere(); }
+
+  // ---- Checking and repairing, for core/sync.
+
+  virtual absl::Status CheckStripes(StripeRange /*stripes*/, SyncFindings* /*findings*/) {
+    return NotHere();
+  }
+  virtual absl::Status RepairStripes(StripeRange /*stripes*/, RepairMode /*mode*/,
+                                     SyncFindings* /*findings*/) {
+    return NotHere();
+  }
+  // A resync has put right everything below: a restart need not begin at 0.
+  virtual absl::Status CheckpointResync(uint64_t /*done_stripes*/) { return NotHere(); }
+
+  // md/suspend_lo and suspend_hi: writes into [lo, hi) of the volume are refused with EAGAIN until
+  // another range is set (lo = hi: none); see Volume::IsSuspended. Returns when no write that came
+  // before is in flight there.
+  virtual absl::Status Suspend(uint64_t /*lo_bytes*/, uint64_t /*hi_bytes*/) { return NotHere(); }
+
   virtual ArraySnapshot Snapshot() const = 0;
 
   // Knobs of md/.
@@ -92,6 +175,9 @@ class Array : public Volume {
   // be in flight or follow, but the destructor. An array destroyed without Stop is left dirty, as
   // by a crash.
   virtual absl::Status Stop() = 0;
+
+ private:
+  static absl::Status NotHere() { return ErrnoStatus(EINVAL, "not an array that can do this"); }
 };
 
 }  // namespace mdvol

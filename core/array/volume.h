@@ -34,6 +34,12 @@ class Volume {
   // Everything acknowledged before the call is durable when it returns.
   virtual absl::Status Flush() = 0;
 
+  // Writes and zeroing that touch the range are refused with EAGAIN for now: the caller parks them,
+  // without keeping a thread, until this says no.
+  virtual bool IsSuspended(uint64_t /*offset_bytes*/, uint64_t /*length_bytes*/) const {
+    return false;
+  }
+
   // SEEK_DATA and SEEK_HOLE: the next offset at or after `offset_bytes` that may hold data, or the
   // next that is known to be a hole; volume_bytes() when there is none.
   virtual absl::StatusOr<uint64_t> NextData(uint64_t offset_bytes) = 0;
