@@ -6,6 +6,24 @@
 
 namespace mdvol {
 
+StripeFacts::StripeFacts(const ArrayGeometry& geometry, const MemberView& members, uint64_t stripe)
+    : geometry_(&geometry), members_(&members), stripe_(stripe), roles_(geometry.RolesOf(stripe)) {
+  for (uint32_t slot = 0; slot < members.slots.size(); ++slot) {
+    if (members.slots[slot].checkpoint != nullptr) {
+      checkpoints_.push_back({slot, members.slots[slot].ValidBytes()});
+    }
+  }
+}
+
+uint64_t StripeFacts::ValidBytes(uint32_t slot) const {
+  for (const Checkpoint& checkpoint : checkpoints_) {
+    if (checkpoint.slot == slot) {
+      return checkpoint.valid_bytes;
+    }
+  }
+  return members_->slots[slot].valid_bytes;
+}
+
 BlockId StripeFacts::BlockIdOf(uint32_t slot) const {
   const ChunkRole role = roles_.RoleOf(slot);
   switch (role.kind) {
@@ -21,11 +39,12 @@ BlockId StripeFacts::BlockIdOf(uint32_t slot) const {
 
 SlotAccess StripeFacts::Access(uint32_t slot, ColumnRange columns) const {
   const SlotView& view = members_->slots[slot];
-  if (!view.present() || data_offset_bytes() + columns.begin >= view.valid_bytes ||
+  const uint64_t valid_bytes = ValidBytes(slot);
+  if (!view.present() || data_offset_bytes() + columns.begin >= valid_bytes ||
       std::find(stale_slots_.begin(), stale_slots_.end(), slot) != stale_slots_.end()) {
     return SlotAccess::kAbsent;
   }
-  if (data_offset_bytes() + columns.end > view.valid_bytes) {
+  if (data_offset_bytes() + columns.end > valid_bytes) {
     return SlotAccess::kUnreadable;
   }
   if (view.bad_blocks != nullptr && !view.bad_blocks->empty() &&
@@ -61,22 +80,27 @@ uint32_t StripeFacts::AbsentSlots(ColumnRange columns) const {
   return absent;
 }
 
-bool StripeFacts::IsCut(const SlotView& view) const {
-  return view.present() && view.valid_bytes > data_offset_bytes() &&
-         view.valid_bytes - data_offset_bytes() < geometry_->chunk_bytes();
+bool StripeFacts::IsCut(uint32_t slot) const {
+  const uint64_t valid_bytes = ValidBytes(slot);
+  return members_->slots[slot].present() && valid_bytes > data_offset_bytes() &&
+         valid_bytes - data_offset_bytes() < geometry_->chunk_bytes();
 }
 
 bool StripeFacts::HasCheckpoint() const {
-  return std::any_of(members_->slots.begin(), members_->slots.end(),
-                     [this](const SlotView& view) { return IsCut(view); });
+  for (uint32_t slot = 0; slot < geometry_->raid_disks(); ++slot) {
+    if (IsCut(slot)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void StripeFacts::AppendEdges(ColumnEdges* edges) const {
   const uint64_t chunk_bytes = geometry_->chunk_bytes();
   for (uint32_t slot = 0; slot < geometry_->raid_disks(); ++slot) {
     const SlotView& view = members_->slots[slot];
-    if (IsCut(view)) {
-      edges->push_back(view.valid_bytes - data_offset_bytes());
+    if (IsCut(slot)) {
+      edges->push_back(ValidBytes(slot) - data_offset_bytes());
     }
     if (!view.present() || view.bad_blocks == nullptr || view.bad_blocks->empty()) {
       continue;

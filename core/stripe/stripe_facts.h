@@ -5,6 +5,7 @@
 #ifndef MDVOL_CORE_STRIPE_STRIPE_FACTS_H_
 #define MDVOL_CORE_STRIPE_STRIPE_FACTS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,15 +18,24 @@
 
 namespace mdvol {
 
-// A slot as the data path sees it. Constant while an operation holds its share of the array.
+// A slot as the data path sees it. Constant while an operation holds its share of the array, but
+// for what `checkpoint` points to.
 struct SlotView {
   MemberDevice* device = nullptr;  // null: missing or faulty
   uint64_t data_offset_bytes = 0;  // where the member's data area starts
   uint64_t valid_bytes = 0;        // of the data area: all of it when in sync, the checkpoint (any
                                    // byte) while recovering
   const BadBlockList* bad_blocks = nullptr;  // absolute on the member; null or empty: none
+  // While the member is being rebuilt: its valid_bytes as they grow, and valid_bytes above is not
+  // looked at. Whoever moves it past stripes leads them: who leads or shares a stripe sees one
+  // value throughout, and a write beyond it need not go to the member, for the rebuild is yet to
+  // come there. It must not go back.
+  const std::atomic<uint64_t>* checkpoint = nullptr;
 
   bool present() const { return device != nullptr; }
+  uint64_t ValidBytes() const {
+    return checkpoint == nullptr ? valid_bytes : checkpoint->load(std::memory_order_acquire);
+  }
 };
 
 // All slots of the array, and the alignment that every member accepts.
@@ -56,13 +66,12 @@ enum class SlotAccess : uint8_t {
 // Edges of columns, in any order.
 using ColumnEdges = absl::InlinedVector<uint64_t, 16>;
 
+// Checkpoints are read once, when the facts are made. Facts that are older than the hold of the
+// stripe will do for reading, for what they call absent has not been forgotten elsewhere; who
+// writes makes them while leading.
 class StripeFacts {
  public:
-  StripeFacts(const ArrayGeometry& geometry, const MemberView& members, uint64_t stripe)
-      : geometry_(&geometry),
-        members_(&members),
-        stripe_(stripe),
-        roles_(geometry.RolesOf(stripe)) {}
+  StripeFacts(const ArrayGeometry& geometry, const MemberView& members, uint64_t stripe);
 
   const ArrayGeometry& geometry() const { return *geometry_; }
   const MemberView& members() const { return *members_; }
@@ -108,14 +117,20 @@ class StripeFacts {
     uint32_t slot;
     ColumnRange columns;
   };
+  struct Checkpoint {
+    uint32_t slot;
+    uint64_t valid_bytes;
+  };
 
-  bool IsCut(const SlotView& view) const;
+  uint64_t ValidBytes(uint32_t slot) const;
+  bool IsCut(uint32_t slot) const;
 
   const ArrayGeometry* geometry_;
   const MemberView* members_;
   uint64_t stripe_;
   StripeRoles roles_;
   bool parity_trusted_ = true;
+  absl::InlinedVector<Checkpoint, 1> checkpoints_;  // that move
   absl::InlinedVector<ReadError, 1> read_errors_;
   absl::InlinedVector<uint32_t, 1> stale_slots_;
 };

@@ -3,6 +3,7 @@
 #include "core/stripe/stripe_facts.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -87,6 +88,23 @@ TEST_F(StripeFactsTest, ACheckpointOnAStripesEdgeDividesNothing) {
   EXPECT_EQ(Facts().Access(1, {kChunk - 1, kChunk}), SlotAccess::kReadable);
   EXPECT_FALSE(Facts().HasCheckpoint());
   view_.slots[1] = {};
+  EXPECT_FALSE(Facts().HasCheckpoint());
+}
+
+// Whoever has the stripe sees one value throughout; the next one sees the next.
+TEST_F(StripeFactsTest, ACheckpointThatMovesIsReadOnce) {
+  std::atomic<uint64_t> checkpoint = kStripeAt + 4096;
+  view_.slots[1].checkpoint = &checkpoint;
+  view_.slots[1].valid_bytes = 0;
+  const StripeFacts before = Facts();
+  checkpoint = kStripeAt + kChunk;
+  EXPECT_EQ(before.Access(1, {0, 4096}), SlotAccess::kReadable);
+  EXPECT_EQ(before.Access(1, {4096, 8192}), SlotAccess::kAbsent);
+  EXPECT_TRUE(before.HasCheckpoint());
+  ColumnEdges edges;
+  before.AppendEdges(&edges);
+  EXPECT_EQ(edges, ColumnEdges({4096}));
+  EXPECT_EQ(Facts().Access(1, {4096, 8192}), SlotAccess::kReadable);
   EXPECT_FALSE(Facts().HasCheckpoint());
 }
 
