@@ -22,7 +22,6 @@
 #include "core/device/fault_device.h"
 #include "core/policy/families.h"
 #include "core/stripe/sync_types.h"
-#include "core/stripe/sync_types.h"
 
 namespace mdvol {
 
