@@ -102,7 +102,7 @@ refuses 1 'no_such_name' "$MDVOL_BIN" get mnt no_such_name
 refuses '[12]' '.' "$MDVOL_BIN" set mnt rmw_level
 [ "$(cat mnt/md/rmw_level)" = 0 ] || die "a value that was refused has taken effect"
 mdvol detail mnt | grep -qE '^ *Raid Level : raid6$' || die "detail: $(mdvol detail mnt)"
-mdvol detail --json mnt | jq -e '.uuid and .state == "clean" or .state == "active"' >/dev/null || die "detail --json"
+mdvol detail --json mnt | jq -e '.uuid and (.state == "clean" or .state == "active")' >/dev/null || die "detail --json"
 mdvol status mnt | grep -q '\[6/6\] \[UUUUUU\]' || die "status: $(mdvol status mnt)"
 # A member by path, by name and by slot; failing it again is no error.
 mdvol fail mnt "${MEMBERS[1]}" || die "fail by path"

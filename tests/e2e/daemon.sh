@@ -95,12 +95,11 @@ put "before the kill" 200000
 sync "$volume"
 kill -KILL "$daemon"
 wait_for 20 is_gone "$daemon" || die "kill -9: the daemon lives"
-# The mount is dead; the next one must not be blocked by it, or must say what to do.
-if ! mdvol mount "${MEMBERS[@]}" mnt >mount.out 2>&1; then
-  grep -q 'fusermount3 -u' mount.out || die "after kill -9: $(cat mount.out)"
-  fusermount3 -u mnt
-  mount_volume mnt
-fi
+refuses 1 'mnt.*mount cleans up' "$MDVOL_BIN" detail mnt
+# The mount is dead, and still there; the next one takes it away first.
+is_mounted mnt || die "kill -9: the dead mount has gone by itself"
+mdvol mount "${MEMBERS[@]}" mnt >mount.out 2>&1 </dev/null || die "mount over a dead mount: $(cat mount.out)"
+[ "$(grep -cF " $CASE_DIR/mnt " /proc/self/mountinfo)" = 1 ] || die "mounted on top of the dead mount"
 [ "$(get 200000 15)" = "before the kill" ] || die "after kill -9: what was synced is not there"
 stop_volume mnt
 examine_clean

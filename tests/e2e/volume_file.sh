@@ -13,7 +13,14 @@ volume=$CASE_DIR/mnt/volume
 bytes=$((4 * 16 * 1048576))
 exerciser pattern image "$bytes" --seed-name image
 
-equal() { cmp "$volume" "$1" || die "$2: the volume reads other bytes"; }
+# equal FILE WHAT: both through the page cache and from the members.
+equal() {
+  cmp "$volume" "$1" || die "$2: the volume reads other bytes"
+  from_members mnt equal_directly "$@"
+}
+equal_directly() {
+  dd if="$volume" iflag=direct bs=1M status=none | cmp - "$1" || die "$2: the volume reads other bytes with O_DIRECT"
+}
 check_size() { [ "$(stat -c %s "$volume")" = "$bytes" ] || die "$1: the volume has $(stat -c %s "$volume") bytes"; }
 
 # ---- What it looks like ---------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ survivors() {
   echo "$text"
 }
 
-# exercise ID MEMBERS CHUNK_KIB PART: writes, then compares all of it.
+# exercise ID MEMBERS CHUNK_KIB PART: writes, then compares all of it, in the page cache and on the members.
 exercise() {
   exerciser write mnt/volume "$1/shadow" --members "$2" --chunk $(($3 * 1024)) --operations 120 --jobs 3 \
     --seed-name "$1-$4" >exerciser.out 2>&1 || die "$1, $4: $(cat exerciser.out)"

@@ -96,6 +96,25 @@ stop_volume() {
   ! is_mounted "$1" || die "mdvol stop has returned and $1 is still mounted"
 }
 
+# from_members MOUNTPOINT COMMAND...: every member in sync has been read while the command ran. The page cache holds what
+# was written through it, and would hide a decoder that computes nonsense; what says how often a member was read does
+# not. The command ends the script itself when it fails.
+from_members() {
+  local mountpoint=$1 name reads
+  local -A before=()
+  shift
+  while read -r name reads _; do before[$name]=$reads; done < <(tail -n +2 "$mountpoint/iostat")
+  "$@"
+  while read -r name reads _; do
+    case $(cat "$mountpoint/md/dev-$name/state") in
+      in_sync*) [ "$reads" -gt "${before[$name]}" ] || die "$*: $name has not been read: the page cache has answered" ;;
+    esac
+  done < <(tail -n +2 "$mountpoint/iostat")
+}
+
+# forget_pages FILE: the page cache drops what it holds of the file.
+forget_pages() { dd if="$1" iflag=nocache count=0 status=none; }
+
 # refuses STATUS REGEX COMMAND...: the command must exit with STATUS (a regex: 1, [12]) and say exactly one line on standard error, which
 # matches REGEX (extended, any case), and be done within seconds. MDVOL_ABOUT: said first when it does not.
 refuses() {

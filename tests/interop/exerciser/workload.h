@@ -35,7 +35,7 @@ struct WorkloadOptions {
 absl::Status RunWorkload(const VolumeFile& volume, const Shadow& shadow,
                          const WorkloadOptions& options);
 
-// Compares every byte. Buffered and O_DIRECT reads take turns where `access` is mixed.
+// Compares every byte; buffered and with O_DIRECT where `access` is mixed.
 absl::Status VerifyVolume(const VolumeFile& volume, const Shadow& shadow, AccessMode access);
 
 // Writes until the daemon dies. `latest` has every byte that was handed to the volume, `durable`
