@@ -88,6 +88,25 @@ hostile=(magic=0 major_version=0 major_version=2 feature_map=0x10000 feature_map
   bitmap.magic=0 bitmap.version=99 bitmap.chunksize=0 bitmap.chunksize=3 bitmap.chunksize=0x80000000
   bitmap.sync_size=0 bitmap.sync_size=0xffffffffffffffff bitmap.daemon_sleep=0 bitmap.uuid=1)
 
+# complaint FIELD=VALUE: what is to be said of it: the member, and the field or the words that go with it.
+complaint() {
+  case $1 in
+    max_dev=0) echo 'no member that is in a slot' ;;  # Said of all: each is a spare then.
+    magic=*) echo 'a0\.img: no md superblock' ;;
+    pad?=*) echo 'a0\.img: .*padding' ;;
+    feature_map=4) echo 'a0\.img: .*reshape' ;;
+    size=0) echo 'a0\.img: .*component size 0' ;;
+    size=*) echo 'a0\.img: .*[^_]size [0-9]+: ' ;;
+    chunksize=*) echo 'a0\.img: .*chunk size [0-9]+' ;;
+    bitmap_offset=*) echo 'a0\.img: .*bitmap' ;;
+    bblog_offset=*) echo 'a0\.img: .*bad-block log \(' ;;
+    bitmap.magic=*) echo 'a0\.img: .*bitmap: magic' ;;
+    bitmap.uuid=*) echo 'a0\.img: .*bitmap belongs to array' ;;
+    bitmap.*) echo "a0\.img: .*bitmap $(cut -d . -f 2 <<<"${1%=*}") [0-9]+" ;;
+    *) echo "a0\.img: .*${1%=*} (0x)?[-0-9]+" ;;
+  esac
+}
+
 # One field of all members at once: the members agree with each other, and are still nonsense.
 for change in "${hostile[@]}"; do
   fresh
@@ -97,21 +116,16 @@ for change in "${hostile[@]}"; do
   timeout 60 "$MDVOL_BIN" examine "${a[@]}" >examine.out 2>&1 || status=$?
   [ "$status" -le 1 ] || die "$change: examine: exit $status: $(cat examine.out)"
   case $change in
-    # What the kernel lets pass too: a bitmap that nobody can trust is one whose bits all count, and these two
-    # say there is none.
-    bitmap_offset=0 | bitmap.uuid=1 | bitmap.daemon_sleep=0 | bitmap.sync_size=* | bitmap.chunksize=0x80000000)
-      status=0
-      timeout 60 "$MDVOL_BIN" mount --read-only "${a[@]}" mnt >mount.out 2>&1 </dev/null || status=$?
-      if [ "$status" = 0 ]; then
-        stop_volume mnt
-      else
-        [ "$status" = 1 ] && [ "$(wc -l <mount.out)" = 1 ] || die "$change: $(cat mount.out)"
-      fi
+    # What the kernel lets pass, too: one bit for everything, and a size that is only looked at when it is too small.
+    bitmap.chunksize=0x80000000 | bitmap.sync_size=0xffffffffffffffff)
+      MEMBERS=("${a[@]}")
+      mount_volume mnt --read-only
+      stop_volume mnt
       ;;
     *)
       for options in "" "--force --run" --read-only; do
         # shellcheck disable=SC2086
-        MDVOL_ABOUT="$change: " refuses 1 '[a-z]' "$MDVOL_BIN" mount $options "${a[@]}" mnt
+        MDVOL_ABOUT="$change: " refuses 1 "$(complaint "$change")" "$MDVOL_BIN" mount $options "${a[@]}" mnt
       done
       ;;
   esac
@@ -168,8 +182,8 @@ bad_config 'colour' <<<$'[array]\nmembers = ["a0.img"]\n[colour]\nred = 1'
 bad_config 'read_only' <<<$'[array]\nmembers = ["a0.img"]\nread_only = "yes"'
 bad_config 'threads' <<<$'[array]\nmembers = ["a0.img"]\n[io]\nthreads = -3'
 bad_config 'backend' <<<$'[array]\nmembers = ["a0.img"]\n[io]\nbackend = "carrier-pigeon"'
-bad_config '.' <<<$'[array]\nmembers = ["a0.img"\n'
-bad_config '.' <<<$'[array]\nmembers = ["a0.img"]\n[array]\nread_only = true'
+bad_config 'array' <<<$'[array]\nmembers = ["a0.img"\n'
+bad_config 'array' <<<$'[array]\nmembers = ["a0.img"]\n[array]\nread_only = true'
 refuses '[12]' 'absent\.toml' "$MDVOL_BIN" mount --config absent.toml mnt
 fingerprint "${a[@]}" >after
 cmp -s before after || die "a bad configuration has changed members"
@@ -202,15 +216,15 @@ stop_volume mnt
 say "mountpoints and locks"
 
 # ---- Wrong usage ------------------------------------------------------------------------------------
-refuses 2 '.' "$MDVOL_BIN" frobnicate
-refuses 2 '.' "$MDVOL_BIN" mount
-refuses 2 '.' "$MDVOL_BIN" mount --no-such-option "${a[@]}" mnt
+refuses 2 'frobnicate' "$MDVOL_BIN" frobnicate
+refuses 2 'path|mountpoint' "$MDVOL_BIN" mount
+refuses 2 '--no-such-option' "$MDVOL_BIN" mount --no-such-option "${a[@]}" mnt
 refuses 2 '(chunk|power)' "$MDVOL_BIN" create --raid-devices 4 --size 4M --chunk 5K n0.img n1.img n2.img n3.img
 refuses 2 'layout' "$MDVOL_BIN" create --raid-devices 4 --size 4M --layout zigzag n0.img n1.img n2.img n3.img
 refuses 2 '(raid-devices|members|4)' "$MDVOL_BIN" create --raid-devices 3 --size 4M n0.img n1.img n2.img
-refuses 2 '.' "$MDVOL_BIN" create --raid-devices 5 --size 4M n0.img n1.img n2.img n3.img
+refuses 2 '4 members.*5' "$MDVOL_BIN" create --raid-devices 5 --size 4M n0.img n1.img n2.img n3.img
 refuses '[12]' 'a0\.img.*(metadata|--force|array)' "$MDVOL_BIN" create --raid-devices 4 --assume-clean "${a[@]:0:4}"
 for file in n?.img; do [ ! -e "$file" ] || die "a create that was refused has left $file"; done
-refuses 1 '.' "$MDVOL_BIN" stop mnt
-refuses 1 '.' "$MDVOL_BIN" detail no-such-folder
+refuses 1 'mnt: no array' "$MDVOL_BIN" stop mnt
+refuses 1 'no-such-folder: ' "$MDVOL_BIN" detail no-such-folder
 say "wrong usage"

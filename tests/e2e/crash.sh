@@ -7,23 +7,25 @@ need_programs mdadm linux.uml fusermount3
 
 rounds=2
 if full_run; then rounds=25; fi
+test_seed crash-kill-times
+RANDOM=$((seed & 0x7fffffff))
 
 # crash_once ID: mounts, writes with several threads, kills the daemon in the middle.
 crash_once() {
-  local id=$1 writer daemon status=0
+  local id=$1 writer daemon status=0 delay=0.$((RANDOM % 5))$((RANDOM % 10))
   mount_volume mnt
   rm -f "$id.progress"
   exerciser crash mnt/volume "$id" --members 6 --chunk 65536 --jobs 3 --seed-name "$id-$2" >writer.out 2>&1 &
   writer=$!
   wait_for 30 has_synced "$id.progress" || die "$id: no fsync has returned: $(cat writer.out)"
-  sleep "0.$((RANDOM % 5))$((RANDOM % 10))"
+  sleep "$delay"
   daemon=$(daemon_of mnt)
   kill -KILL "$daemon"
   wait "$writer" || status=$?
   [ "$status" = 0 ] || die "$id: the writer: exit $status: $(cat writer.out)"
   wait_for 20 is_gone "$daemon" || die "$id: the daemon lives after kill -9"
   fusermount3 -u mnt 2>/dev/null || true
-  say "$id: killed after $(wc -l <"$id.progress") fsyncs"
+  say "$id: killed $delay s after the first fsync, after $(wc -l <"$id.progress") of them"
 }
 has_synced() { [ -s "$1" ]; }
 

@@ -137,10 +137,26 @@ stop_volume mnt
 examine_members clean .AAAAA "${MEMBERS[@]}"
 say "read-only, dirty, degraded"
 
+# ---- Logs -----------------------------------------------------------------------------------------------------------
+# A line is there as soon as its event is; a log whose disk is full stops nobody, and MNT/events has all that it lacks.
+mount_volume mnt --run --log here.log
+cmp mnt/events here.log || die "--log: other lines than in MNT/events: $(cat here.log)"
+stop_volume mnt
+grep -q 'mounted: ' here.log || die "--log: $(cat here.log)"
+mount_volume mnt --run --log /dev/full
+put "the log is full" 300000
+mdvol fail mnt d5.img || die "a log on a full disk: fail"
+sync "$volume"
+[ "$(get 300000 15)" = "the log is full" ] || die "a log on a full disk: reads other bytes"
+grep -q 'd5\.img' mnt/events || die "a log on a full disk: events: $(cat mnt/events)"
+stop_volume mnt
+examine_members clean .AAAA. "${MEMBERS[@]:0:4}"
+say "logs"
+
 # ---- Failures that are reported -----------------------------------------------------------------------------------------
 name_members 6
 refuses 1 '/nonexistent/folder/log' "$MDVOL_BIN" mount --log /nonexistent/folder/log "${MEMBERS[@]:1}" mnt
-refuses 1 '.' "$MDVOL_BIN" mount "${MEMBERS[@]:1:2}" mnt
+refuses 1 'too few' "$MDVOL_BIN" mount "${MEMBERS[@]:1:2}" mnt
 ! daemon_of mnt >/dev/null || die "a mount that failed has left a daemon"
 chmod 0 d3.img
 if [ "$(id -u)" != 0 ]; then

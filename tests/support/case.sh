@@ -39,6 +39,19 @@ trap run_exit_commands EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# test_seed NAME: sets `seed`, by the rules of tests/support/seed.h: the same in every run unless MDVOL_TEST_SEED gives a
+# number or MDVOL_TEST_SEED_SALT a text; printed. (`RANDOM=$seed`, and then not in $(…), where bash starts anew.)
+test_seed() {
+  if [ -n "${MDVOL_TEST_SEED+given}" ]; then
+    [[ $MDVOL_TEST_SEED =~ ^(0x[0-9a-fA-F]{1,16}|[0-9]{1,18})$ ]] ||
+      die "MDVOL_TEST_SEED=$MDVOL_TEST_SEED: not a number, write it as 123 or 0x7b"
+    if [[ $MDVOL_TEST_SEED == 0x* ]]; then seed=$((MDVOL_TEST_SEED)); else seed=$((10#$MDVOL_TEST_SEED)); fi
+  else
+    seed=$((0x$(printf '%s' "$1${MDVOL_TEST_SEED_SALT+ $MDVOL_TEST_SEED_SALT}" | sha1sum | head -c 15)))
+  fi
+  printf '[ SEED     ] %s 0x%016x\n' "$1" "$seed"
+}
+
 full_run() { [ "${MDVOL_TEST_FULL:-0}" != 0 ] && [ -n "${MDVOL_TEST_FULL:-}" ]; }
 
 need_root() {
