@@ -5,6 +5,7 @@
 #define MDVOL_CORE_BASE_ALIGNED_BUFFER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <span>
@@ -13,6 +14,14 @@
 namespace mdvol {
 
 inline constexpr size_t kBufferAlignment = 4096;
+
+// `alignment` is a power of two.
+constexpr bool IsAligned(uint64_t value, uint64_t alignment) {
+  return (value & (alignment - 1)) == 0;
+}
+inline bool IsAligned(const void* address, uint64_t alignment) {
+  return IsAligned(reinterpret_cast<uintptr_t>(address), alignment);
+}
 
 class AlignedBuffer {
  public:

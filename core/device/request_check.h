@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "core/base/aligned_buffer.h"
 #include "core/device/member_device.h"
 
 namespace mdvol {
@@ -25,7 +26,7 @@ inline bool IsAligned(const IoRequest& request, uint32_t alignment_bytes) {
   for (const iovec& buffer : request.buffers) {
     all_bits |= reinterpret_cast<uintptr_t>(buffer.iov_base) | buffer.iov_len;
   }
-  return (all_bits & (alignment_bytes - 1)) == 0;
+  return IsAligned(all_bits, alignment_bytes);
 }
 
 // 0, or in this order: EBADF for a change of a read-only device, EINVAL for a misaligned request,

@@ -63,7 +63,7 @@ uint8_t* Mutable(const std::byte* bytes) {
   return const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(bytes));
 }
 
-bool IsAligned(const void* address) {
+bool IsVectorAligned(const void* address) {
   return reinterpret_cast<uintptr_t>(address) % kVectorBytes == 0;
 }
 
@@ -104,8 +104,8 @@ alignas(64) constexpr std::array<std::byte, kPieceBytes> kZeroPiece{};
 // summing up zeroes in their stead costs more than it saves.
 bool WantsPqGen(std::span<const std::byte* const> sources, const std::byte* p, const std::byte* q) {
   const auto absent = static_cast<size_t>(std::count(sources.begin(), sources.end(), nullptr));
-  return sources.size() >= 2 && absent * 2 <= sources.size() && IsAligned(p) && IsAligned(q) &&
-         std::all_of(sources.begin(), sources.end(), IsAligned);
+  return sources.size() >= 2 && absent * 2 <= sources.size() && IsVectorAligned(p) &&
+         IsVectorAligned(q) && std::all_of(sources.begin(), sources.end(), IsVectorAligned);
 }
 
 // P and Q of the whole vectors in [0, length) by pq_gen. Returns where they end: the caller does
@@ -191,8 +191,8 @@ void Sum(std::span<const std::byte* const> sources, std::byte* target, size_t le
   const std::span<const std::byte* const> terms(present.begin(), end);
   if (terms.empty()) {
     std::memset(target, 0, length);
-  } else if (terms.size() >= 2 && IsAligned(target) &&
-             std::all_of(terms.begin(), terms.end(), IsAligned)) {
+  } else if (terms.size() >= 2 && IsVectorAligned(target) &&
+             std::all_of(terms.begin(), terms.end(), IsVectorAligned)) {
     SumAligned(terms, target, length);
   } else {
     ForEachPiece(length, kPieceBytes, [&](size_t offset, size_t piece) {

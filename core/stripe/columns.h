@@ -12,7 +12,23 @@
 
 namespace mdvol {
 
-using ColumnRanges = absl::InlinedVector<ColumnRange, 4>;
+// Takes `columns` out of the ranges.
+inline void Subtract(ColumnRange columns, ColumnRanges* ranges) {
+  const ColumnRanges all = *ranges;
+  ranges->clear();
+  for (const ColumnRange& range : all) {
+    if (!range.Intersects(columns)) {
+      ranges->push_back(range);
+      continue;
+    }
+    if (range.begin < columns.begin) {
+      ranges->push_back({range.begin, columns.begin});
+    }
+    if (columns.end < range.end) {
+      ranges->push_back({columns.end, range.end});
+    }
+  }
+}
 
 // The segments between the edges of `extents` (anything with a member `columns`) and the edges in
 // the facts, rounded both outward and inward to the members' alignment: inside a segment longer

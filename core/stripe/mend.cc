@@ -7,8 +7,9 @@
 
 #include "absl/container/inlined_vector.h"
 #include "core/device/io_batch.h"
+#include "core/parity/parity.h"
+#include "core/stripe/decode.h"
 #include "core/stripe/scratch.h"
-#include "core/stripe/write_plan.h"
 
 namespace mdvol {
 namespace {
@@ -51,16 +52,10 @@ std::byte* RecoverPiece(StripeFacts& facts, uint32_t slot, ColumnRange columns) 
   if (!ReadForDecode(facts, columns, &decode, &blocks)) {
     return nullptr;
   }
-  absl::InlinedVector<ConstBlock, 16> survivors;
-  for (const uint32_t read_slot : decode.read_slots) {
-    survivors.push_back({facts.BlockIdOf(read_slot), blocks[read_slot]});
-  }
-  absl::InlinedVector<MutableBlock, 2> lost;
   for (const uint32_t lost_slot : decode.lost_slots) {
     blocks[lost_slot] = Scratch::OfThisThread().Take(columns.size());
-    lost.push_back({facts.BlockIdOf(lost_slot), blocks[lost_slot]});
   }
-  if (!lost.empty() && !Recover(survivors, lost, columns.size())) {
+  if (!Decode(facts, columns, decode, blocks)) {
     return nullptr;
   }
   const BlockId id = facts.BlockIdOf(slot);

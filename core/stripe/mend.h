@@ -19,7 +19,7 @@ struct MendOutcome {
 // Recovers columns of the block in `slot` (data, P or Q) and rewrites them on its member. The
 // caller leads the stripe, and has marked the block unreadable in `facts`. More read errors met on
 // the way are marked in `facts` too. Nothing is written when the block cannot be recovered or the
-// parity is not trusted.
+// parity is not trusted. Works in the thread's Scratch: what the caller holds there is gone.
 MendOutcome MendBlock(StripeFacts& facts, uint32_t slot, ColumnRange columns);
 
 }  // namespace mdvol

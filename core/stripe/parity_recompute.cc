@@ -293,9 +293,9 @@ void StripeEngine::RecomputeLed(const MemberView& members, uint64_t first_stripe
     if (stripe.full != 0) {
       result->error = stripe.full;
       result->owed_stripes.push_back(stripe.facts.stripe());
-      unsettled_.NoteOwedParity(stripe.facts.stripe());
+      unsettled_.NoteOwedParity(stripe.facts.stripe(), {0, chunk_bytes});
     } else if (!stripe.skipped) {
-      unsettled_.ParityRecomputed(stripe.facts.stripe());
+      unsettled_.ParityRewritten(stripe.facts.stripe(), {0, chunk_bytes});
     }
   }
 }

@@ -7,16 +7,12 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/aligned_buffer.h"
 #include "core/base/check.h"
-#include "core/parity/parity.h"
 #include "core/stripe/columns.h"
 
 namespace mdvol {
 namespace {
-
-bool IsAligned(const void* bytes, uint64_t alignment) {
-  return reinterpret_cast<uintptr_t>(bytes) % alignment == 0;
-}
 
 bool IsWanted(std::span<const WantedExtent> wanted, uint32_t data_index, ColumnRange columns) {
   return std::any_of(wanted.begin(), wanted.end(), [&](const WantedExtent& extent) {
@@ -27,35 +23,19 @@ bool IsWanted(std::span<const WantedExtent> wanted, uint32_t data_index, ColumnR
 }  // namespace
 
 bool PlanRead(const StripeFacts& facts, std::span<const WantedExtent> wanted, ColumnRange columns,
-              ReadSet* plan) {
-  const StripeRoles& roles = facts.roles();
-  absl::InlinedVector<uint32_t, 16> readable;
-  absl::InlinedVector<uint32_t, 2> lost;
-  bool reconstructs = false;
+              DecodeSet* plan) {
   for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
-    const uint32_t slot = roles.DataSlot(k);
-    const bool is_wanted = IsWanted(wanted, k, columns);
-    if (facts.Readable(slot, columns)) {
-      readable.push_back(slot);
-      if (is_wanted) {
-        plan->read_slots.push_back(slot);
-      }
-    } else {
-      lost.push_back(slot);
-      reconstructs |= is_wanted;
+    const uint32_t slot = facts.roles().DataSlot(k);
+    if (!IsWanted(wanted, k, columns)) {
+      continue;
     }
-  }
-  if (!reconstructs) {
-    return true;
-  }
-  for (const uint32_t slot : {roles.p_slot(), roles.q_slot()}) {
-    if (readable.size() < facts.geometry().data_disks() && facts.Readable(slot, columns)) {
-      readable.push_back(slot);
+    if (!facts.Readable(slot, columns)) {
+      plan->read_slots.clear();
+      return PlanDecode(facts, columns, plan);
     }
+    plan->read_slots.push_back(slot);
   }
-  plan->read_slots = std::move(readable);
-  plan->lost_slots = std::move(lost);
-  return plan->read_slots.size() == facts.geometry().data_disks();
+  return true;
 }
 
 void ReadExecutor::Run() {
@@ -166,16 +146,9 @@ void ReadExecutor::NoteReadError(Unit& unit, uint32_t slot) {
 void ReadExecutor::Deliver(Unit& unit) {
   const StripeFacts& facts = unit.piece.step->facts;
   const ColumnRange columns = unit.piece.columns;
-  if (!unit.plan.lost_slots.empty()) {
-    absl::InlinedVector<ConstBlock, 16> survivors;
-    for (const uint32_t slot : unit.plan.read_slots) {
-      survivors.push_back({facts.BlockIdOf(slot), unit.bytes[slot]});
-    }
-    absl::InlinedVector<MutableBlock, 2> lost;
-    for (const uint32_t slot : unit.plan.lost_slots) {
-      lost.push_back({facts.BlockIdOf(slot), unit.bytes[slot]});
-    }
-    MDVOL_CHECK(Recover(survivors, lost, columns.size()));
+  if (!Decode(facts, columns, unit.plan, unit.bytes)) {
+    unit.piece.step->error = EIO;
+    return;
   }
   for (const WantedExtent& extent : unit.piece.step->wanted) {
     if (!extent.columns.Intersects(columns)) {

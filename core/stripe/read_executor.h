@@ -17,6 +17,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "core/device/io_batch.h"
+#include "core/stripe/decode.h"
 #include "core/stripe/scratch.h"
 #include "core/stripe/stripe_facts.h"
 
@@ -45,18 +46,15 @@ struct ReadStep {
   WantedList wanted;          // sorted, disjoint
   bool lane_by_lane = false;  // a read has failed there already
 
-  int error = 0;  // EIO when more than two blocks of a wanted column are lost
+  int error = 0;  // EIO when more than two blocks of a wanted column are lost, or it cannot be told
+                  // what a lost one held
   absl::InlinedVector<UnreadableBlock, 1> read_errors;  // newly met
 };
 
-// The slots to read for a piece in which the data chunks `wanted` are asked for, and which of them
-// have to be recovered. False: impossible. Pure.
-struct ReadSet {
-  absl::InlinedVector<uint32_t, 16> read_slots;
-  absl::InlinedVector<uint32_t, 2> lost_slots;
-};
+// The slots to read for a piece in which the data chunks `wanted` are asked for, and what has to be
+// recovered: nothing when all of them can be read. False: impossible. Pure.
 bool PlanRead(const StripeFacts& facts, std::span<const WantedExtent> wanted, ColumnRange columns,
-              ReadSet* plan);
+              DecodeSet* plan);
 
 class ReadExecutor {
  public:
@@ -73,7 +71,7 @@ class ReadExecutor {
   };
   struct Unit {
     Piece piece;
-    ReadSet plan;
+    DecodeSet plan;
     absl::InlinedVector<std::byte*, 16> bytes;  // by slot: read or recovered
     bool read_failed = false;
   };

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "core/base/aligned_buffer.h"
 #include "core/base/units.h"
 #include "core/stripe/io_errors.h"
 #include "core/stripe/mend.h"
@@ -54,8 +55,6 @@ void Merge(const EngineResult& part, EngineResult* result) {
   Append(part.owed_stripes, &result->owed_stripes);
   Append(part.mended_slots, &result->mended_slots);
 }
-
-bool IsAligned(uint64_t value, uint64_t alignment) { return (value & (alignment - 1)) == 0; }
 
 }  // namespace
 
@@ -146,9 +145,14 @@ void StripeEngine::Answer(const StripeStep& step) {
 void StripeEngine::Conclude(const StripeStep& step, StripeWrite& self, EngineResult* result) {
   const uint64_t stripe = step.facts.stripe();
   Answer(step);
-  if (step.owes_parity) {
+  for (const ColumnRange& columns : step.paid) {
+    unsettled_.ParityRewritten(stripe, columns);
+  }
+  for (const ColumnRange& columns : step.owed) {
+    unsettled_.NoteOwedParity(stripe, columns);
+  }
+  if (!step.owed.empty()) {
     result->owed_stripes.push_back(stripe);
-    unsettled_.NoteOwedParity(stripe);
   }
   for (const MemberError& error : step.stale) {
     unsettled_.NoteStale(step.facts, error);
@@ -201,45 +205,11 @@ EngineResult StripeEngine::RunWrites(const MemberView& members, std::span<Stripe
 EngineResult StripeEngine::Read(const MemberView& members, uint64_t offset_bytes,
                                 std::span<std::byte> out) {
   EngineResult result;
-  struct Direct {
-    uint64_t stripe;
-    uint32_t slot;
-    WantedExtent wanted;
-  };
-  absl::InlinedVector<Direct, 8> direct;
-  std::vector<ReadStep> steps;  // stripes that need the executor
+  DirectReads direct;
+  std::vector<ReadStep> steps;
+  PlanReads(members, offset_bytes, out, &direct, &steps);
   IoBatch batch;
-  const auto needs_executor = [&](const StripeFacts& facts, uint32_t slot, ColumnRange columns,
-                                  const std::byte* into) {
-    if (!facts.Readable(slot, columns)) {
-      return true;
-    }
-    const uint64_t alignment = facts.Device(slot)->alignment_bytes();
-    return !IsAligned(columns.begin | columns.end | reinterpret_cast<uintptr_t>(into), alignment);
-  };
-  ForEachChunk(geometry_, offset_bytes, out.size(),
-               [&](uint64_t stripe, uint32_t data_index, ColumnRange columns, uint64_t at) {
-                 std::byte* into = out.data() + at;
-                 if (!steps.empty() && steps.back().facts.stripe() == stripe) {
-                   steps.back().wanted.push_back({data_index, columns, into});
-                   return;
-                 }
-                 StripeFacts facts(geometry_, members, stripe);
-                 const uint32_t slot = facts.roles().DataSlot(data_index);
-                 if (!needs_executor(facts, slot, columns, into)) {
-                   direct.push_back({stripe, slot, {data_index, columns, into}});
-                   return;
-                 }
-                 // The stripe's earlier chunks move over too: what is read of them serves the
-                 // reconstruction.
-                 ReadStep& step = steps.emplace_back(geometry_, members, stripe);
-                 while (!direct.empty() && direct.back().stripe == stripe) {
-                   step.wanted.insert(step.wanted.begin(), direct.back().wanted);
-                   direct.pop_back();
-                 }
-                 step.wanted.push_back({data_index, columns, into});
-               });
-  for (const Direct& chunk : direct) {
+  for (const DirectRead& chunk : direct) {
     const SlotView& view = members.slots[chunk.slot];
     batch.AddRead(view.device,
                   view.data_offset_bytes + (chunk.stripe << geometry_.chunk_shift()) +
@@ -261,6 +231,36 @@ EngineResult StripeEngine::Read(const MemberView& members, uint64_t offset_bytes
   }
   RunReads(steps, &result);
   return result;
+}
+
+// Chunks that can be read straight into the caller's buffer, without a lock, and stripes that need
+// the executor. No stripe has both: what is read of its live chunks serves the reconstruction.
+void StripeEngine::PlanReads(const MemberView& members, uint64_t offset_bytes,
+                             std::span<std::byte> out, DirectReads* direct,
+                             std::vector<ReadStep>* steps) const {
+  const auto plan = [&](uint64_t stripe, uint32_t data_index, ColumnRange columns, uint64_t at) {
+    const WantedExtent wanted{data_index, columns, out.data() + at};
+    if (!steps->empty() && steps->back().facts.stripe() == stripe) {
+      steps->back().wanted.push_back(wanted);
+      return;
+    }
+    const StripeFacts facts(geometry_, members, stripe);
+    const uint32_t slot = facts.roles().DataSlot(data_index);
+    if (facts.Readable(slot, columns)) {
+      const uint64_t alignment = facts.Device(slot)->alignment_bytes();
+      if (IsAligned(columns.begin | columns.end, alignment) && IsAligned(wanted.into, alignment)) {
+        direct->push_back({stripe, slot, wanted});
+        return;
+      }
+    }
+    ReadStep& step = steps->emplace_back(geometry_, members, stripe);
+    while (!direct->empty() && direct->back().stripe == stripe) {
+      step.wanted.insert(step.wanted.begin(), direct->back().wanted);
+      direct->pop_back();
+    }
+    step.wanted.push_back(wanted);
+  };
+  ForEachChunk(geometry_, offset_bytes, out.size(), plan);
 }
 
 // Takes as many stripes at once as can be had without waiting for one while holding another.
@@ -295,16 +295,28 @@ void StripeEngine::RunReads(std::span<ReadStep> steps, EngineResult* result) {
 
 void StripeEngine::MendAfter(const ReadStep& step, EngineResult* result) {
   const uint64_t stripe = step.facts.stripe();
-  StripeFacts facts(geometry_, step.facts.members(), stripe);
+  locks_.Lead(stripe);
+  StripeFacts facts = FactsOfLed(step.facts.members(), stripe);
   for (const UnreadableBlock& block : step.read_errors) {
     facts.MarkUnreadable(block.slot, block.columns);
   }
-  locks_.Lead(stripe);
+  Mend(facts, step.read_errors, result);
+  locks_.Finish(stripe, {}, nullptr);
+}
+
+// What is known of a stripe that is led for other reasons than a write.
+StripeFacts StripeEngine::FactsOfLed(const MemberView& members, uint64_t stripe) {
+  StripeFacts facts(geometry_, members, stripe);
   facts.set_parity_trusted(!in_doubt_(stripe));
-  MemberErrors already_answered;
+  MemberErrors already_answered;  // by the writers that met them
   unsettled_.ApplyTo(facts, &already_answered);
+  return facts;
+}
+
+void StripeEngine::Mend(StripeFacts& facts, std::span<const UnreadableBlock> blocks,
+                        EngineResult* result) {
   absl::InlinedVector<uint32_t, 1> failed_slots;
-  for (const UnreadableBlock& block : step.read_errors) {
+  for (const UnreadableBlock& block : blocks) {
     if (std::find(failed_slots.begin(), failed_slots.end(), block.slot) != failed_slots.end()) {
       continue;
     }
@@ -319,7 +331,6 @@ void StripeEngine::MendAfter(const ReadStep& step, EngineResult* result) {
       result->mended_slots.push_back(block.slot);
     }
   }
-  locks_.Finish(stripe, {}, nullptr);
 }
 
 }  // namespace mdvol

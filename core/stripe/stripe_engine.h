@@ -1,5 +1,6 @@
 // StripeEngine: byte ranges of the volume in, member I/O out. Splits requests into stripes, forms
-// writer groups, runs the planners' plans, mends what a read error left unreadable.
+// writer groups, runs the planners' plans, mends what a read error left unreadable: so reads may
+// write, where the view says that members may be written.
 //
 // The caller holds a share of the array for the whole call: `members` does not change meanwhile.
 // The engine knows nothing of superblocks and bitmaps; what must follow from what it met (members
@@ -70,8 +71,19 @@ class StripeEngine {
   void Conclude(const StripeStep& step, StripeWrite& self, EngineResult* result);
   static void Answer(const StripeStep& step);
 
+  struct DirectRead {
+    uint64_t stripe;
+    uint32_t slot;
+    WantedExtent wanted;
+  };
+  using DirectReads = absl::InlinedVector<DirectRead, 8>;
+
+  void PlanReads(const MemberView& members, uint64_t offset_bytes, std::span<std::byte> out,
+                 DirectReads* direct, std::vector<ReadStep>* steps) const;
   void RunReads(std::span<ReadStep> steps, EngineResult* result);
   void MendAfter(const ReadStep& step, EngineResult* result);
+  StripeFacts FactsOfLed(const MemberView& members, uint64_t stripe);
+  void Mend(StripeFacts& facts, std::span<const UnreadableBlock> blocks, EngineResult* result);
   void RecomputeLed(const MemberView& members, uint64_t first_stripe, uint64_t count,
                     std::span<std::byte> memory, EngineResult* result);
 

@@ -72,6 +72,11 @@ bool StripeFacts::HasReadError(uint32_t slot, ColumnRange columns) const {
   });
 }
 
+bool StripeFacts::OwesParity(ColumnRange columns) const {
+  return std::any_of(owed_columns_.begin(), owed_columns_.end(),
+                     [&](const ColumnRange& owed) { return owed.Intersects(columns); });
+}
+
 uint32_t StripeFacts::AbsentSlots(ColumnRange columns) const {
   uint32_t absent = 0;
   for (uint32_t slot = 0; slot < geometry_->raid_disks(); ++slot) {
@@ -97,6 +102,10 @@ bool StripeFacts::HasCheckpoint() const {
 
 void StripeFacts::AppendEdges(ColumnEdges* edges) const {
   const uint64_t chunk_bytes = geometry_->chunk_bytes();
+  for (const ColumnRange& owed : owed_columns_) {
+    edges->push_back(owed.begin);
+    edges->push_back(owed.end);
+  }
   for (uint32_t slot = 0; slot < geometry_->raid_disks(); ++slot) {
     const SlotView& view = members_->slots[slot];
     if (IsCut(slot)) {

@@ -55,6 +55,8 @@ struct ColumnRange {
   bool Intersects(const ColumnRange& other) const { return begin < other.end && other.begin < end; }
 };
 
+using ColumnRanges = absl::InlinedVector<ColumnRange, 4>;
+
 enum class SlotAccess : uint8_t {
   kAbsent,  // no member, a stale block, or beyond a recovering member's checkpoint: neither read
             // nor written
@@ -79,6 +81,14 @@ class StripeFacts {
   const StripeRoles& roles() const { return roles_; }
   bool parity_trusted() const { return parity_trusted_; }
   void set_parity_trusted(bool trusted) { parity_trusted_ = trusted; }
+  // A full file system left parity there that does not belong to the data (I13). That is known, so
+  // it is worse than doubt.
+  bool OwesParity(ColumnRange columns) const;
+  bool owes_parity() const { return !owed_columns_.empty(); }
+  void MarkParityOwed(ColumnRange columns) {
+    owed_columns_.push_back(columns);
+    parity_trusted_ = false;
+  }
 
   // Where column 0 of this stripe lies in every data area.
   uint64_t data_offset_bytes() const { return stripe_ << geometry_->chunk_shift(); }
@@ -101,7 +111,8 @@ class StripeFacts {
 
   // Whether a recovering member's checkpoint lies inside the stripe.
   bool HasCheckpoint() const;
-  // Where a slot's access may change inside the stripe: checkpoints and the ends of bad blocks.
+  // Where a slot's access or what is owed may change inside the stripe: checkpoints, the ends of
+  // bad blocks and of owed columns.
   void AppendEdges(ColumnEdges* edges) const;
 
   // A read error was met: the columns count as unreadable from now on.
@@ -130,6 +141,7 @@ class StripeFacts {
   uint64_t stripe_;
   StripeRoles roles_;
   bool parity_trusted_ = true;
+  ColumnRanges owed_columns_;
   absl::InlinedVector<Checkpoint, 1> checkpoints_;  // that move
   absl::InlinedVector<ReadError, 1> read_errors_;
   absl::InlinedVector<uint32_t, 1> stale_slots_;

@@ -31,7 +31,6 @@ namespace mdvol {
 struct MemberError {
   uint32_t slot = 0;
   int error = 0;
-  bool is_flush = false;
   bool is_read = false;  // a rewrite after a read error failed
 };
 using MemberErrors = absl::InlinedVector<MemberError, 1>;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/stripe/columns.h"
+
 namespace mdvol {
 
 void UnsettledStripes::NoteStale(const StripeFacts& facts, const MemberError& error) {
@@ -19,13 +21,15 @@ void UnsettledStripes::NoteStale(const StripeFacts& facts, const MemberError& er
   UpdateCount();
 }
 
-void UnsettledStripes::NoteOwedParity(uint64_t stripe) {
+void UnsettledStripes::NoteOwedParity(uint64_t stripe, ColumnRange columns) {
   absl::MutexLock lock(&mutex_);
-  stripes_[stripe].owes_parity = true;
+  ColumnRanges& owed = stripes_[stripe].owed;
+  Subtract(columns, &owed);
+  owed.push_back(columns);
   UpdateCount();
 }
 
-void UnsettledStripes::ParityRecomputed(uint64_t stripe) {
+void UnsettledStripes::ParityRewritten(uint64_t stripe, ColumnRange columns) {
   if (IsEmpty()) {
     return;
   }
@@ -34,8 +38,8 @@ void UnsettledStripes::ParityRecomputed(uint64_t stripe) {
   if (found == stripes_.end()) {
     return;
   }
-  found->second.owes_parity = false;
-  if (found->second.stale.empty()) {
+  Subtract(columns, &found->second.owed);
+  if (found->second.IsSettled()) {
     stripes_.erase(found);
   }
   UpdateCount();
@@ -55,9 +59,10 @@ void UnsettledStripes::ApplyTo(StripeFacts& facts, MemberErrors* errors) {
     facts.MarkStale(block.error.slot);
     errors->push_back(block.error);
   }
-  if (found->second.owes_parity) {
-    facts.set_parity_trusted(false);
-  } else if (found->second.stale.empty()) {
+  for (const ColumnRange& columns : found->second.owed) {
+    facts.MarkParityOwed(columns);
+  }
+  if (found->second.IsSettled()) {
     stripes_.erase(found);
   }
   UpdateCount();
@@ -67,7 +72,7 @@ void UnsettledStripes::MembersChanged(const MemberView& members) {
   absl::MutexLock lock(&mutex_);
   absl::erase_if(stripes_, [&](auto& entry) {
     DropSettled(members, entry.second);
-    return entry.second.stale.empty() && !entry.second.owes_parity;
+    return entry.second.IsSettled();
   });
   UpdateCount();
 }

@@ -3,8 +3,9 @@
 //   stale blocks  a write to the block failed while the rest of the stripe was written. Until the
 //                 member has been failed (I3) others still see it in their view of the members; to
 //                 plan with what it holds would put wrong parity under their bytes.
-//   owed parity   a full file system kept data, P and Q from agreeing (I13); until parity has been
-//                 recomputed nothing is reconstructed and rewritten from it.
+//   owed parity   a full file system kept data, P and Q from agreeing (I13) in some columns; until
+//                 parity has been rewritten there, nothing is reconstructed from it that P and Q do
+//                 not agree on.
 //
 // Noted by leaders before they give up the stripe, applied to the facts by whoever has the stripe
 // next. Thread-safe. Empty nearly always, and then free.
@@ -29,8 +30,9 @@ class UnsettledStripes {
  public:
   // `error` names the slot and what the write to its block met.
   void NoteStale(const StripeFacts& facts, const MemberError& error);
-  void NoteOwedParity(uint64_t stripe);
-  void ParityRecomputed(uint64_t stripe);
+  void NoteOwedParity(uint64_t stripe, ColumnRange columns);
+  // P and Q have been rewritten from data in these columns, wherever they have members.
+  void ParityRewritten(uint64_t stripe, ColumnRange columns);
 
   // Makes the facts of a stripe true. The errors of the stale blocks are added to *errors: who
   // skips a block may not be acknowledged before its member has been failed either (I3).
@@ -48,7 +50,8 @@ class UnsettledStripes {
   };
   struct Unsettled {
     absl::InlinedVector<StaleBlock, 1> stale;
-    bool owes_parity = false;
+    ColumnRanges owed;
+    bool IsSettled() const { return stale.empty() && owed.empty(); }
   };
 
   static void DropSettled(const MemberView& members, Unsettled& unsettled);

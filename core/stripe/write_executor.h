@@ -4,9 +4,11 @@
 // reads and one batch of writes, so that neighbours on a member merge across stripes. After a read
 // error the piece is tried once more, lane by lane; a lane that fails again is unreadable and is
 // planned anew (nothing has been written for it yet). A write error is noted and everything else is
-// still written: nothing is re-planned from half-written members. But where bytes that nobody
-// writes have no home but parity, and the new bytes cannot be stored, the old ones are put back
-// (Undo), or the loss of the write would be theirs. Runs in the caller's thread, takes no lock.
+// still written: nothing is re-planned from half-written members. But when the new bytes cannot be
+// stored, the old ones are put back where they are known (Undo): bytes that nobody writes may have
+// no home but parity. Where they are not known, and a full file system has kept some of the new
+// ones out, P and Q are rewritten for what the members now hold (settle.h), before anybody else has
+// the stripe. What fails even so is owed. Runs in the caller's thread, takes no lock.
 
 #ifndef MDVOL_CORE_STRIPE_WRITE_EXECUTOR_H_
 #define MDVOL_CORE_STRIPE_WRITE_EXECUTOR_H_
@@ -43,8 +45,9 @@ struct StripeStep {
 
   absl::InlinedVector<ColumnError, 1> errors;
   MemberErrors member_errors;
-  MemberErrors stale;        // those of them that left a block unlike the rest of its stripe
-  bool owes_parity = false;  // a full file system kept P, Q and data from agreeing (I13)
+  MemberErrors stale;  // those of them that left a block unlike the rest of its stripe
+  ColumnRanges owed;   // a full file system keeps P, Q and data from agreeing there (I13)
+  ColumnRanges paid;   // parity that was owed and has been replaced; before what is in `owed`
   absl::InlinedVector<uint32_t, 1>
       mended_slots;  // unreadable blocks rewritten with recovered bytes
 };
@@ -70,6 +73,7 @@ class WriteExecutor {
     absl::InlinedVector<std::byte*, 16> old_bytes;        // read from the member, or recovered
     absl::InlinedVector<const std::byte*, 16> new_bytes;  // to be written: the caller's, or ours
     bool read_failed = false;
+    bool is_unrecoverable = false;  // what was read does not tell what was lost
   };
 
   struct IoRecord {
@@ -101,20 +105,29 @@ class WriteExecutor {
   static void Compute(Unit& unit);
   static void ReconstructParity(Unit& unit);
   static void ModifyParity(Unit& unit);
-  static void DecodeLost(Unit& unit);
+  static bool DecodeLost(Unit& unit);
   static const std::byte* NewBlock(const Unit& unit, uint32_t data_index, std::byte* into);
   void Write();
   void AddWrites(size_t unit_index);
+  static void NotePaid(Unit& unit, std::span<const IoRecord> written);
+  static uint32_t CountLost(const Unit& unit, std::span<const IoRecord> written);
   void NoteWriteErrors(Unit& unit, std::span<const IoRecord> written);
-  static bool IsUndoable(const Unit& unit);
+  static bool KnowsOldBlocks(const Unit& unit);
   static void RestoreOldBlocks(Unit& unit);
   bool Undo(Unit& unit, std::span<const IoRecord> written);
+  static bool Holds(const Unit& unit, uint32_t slot, const std::byte* bytes);
+  void Settle();
 
   std::span<StripeStep> steps_;
   const uint32_t rmw_level_;
   Scratch& scratch_;
   std::deque<Piece> pieces_;
   std::vector<Unit> units_;
+  struct Unsettled {
+    StripeStep* step;
+    ColumnRange columns;
+  };
+  std::vector<Unsettled> unsettled_;
   IoBatch batch_;
   std::vector<IoRecord> records_;
 };

@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/parity/parity.h"
+#include "core/stripe/decode.h"
 #include "core/stripe/write_executor.h"
 
 namespace mdvol {
@@ -44,7 +45,10 @@ const std::byte* WriteExecutor::NewBlock(const Unit& unit, uint32_t data_index, 
 void WriteExecutor::Compute(Unit& unit) {
   switch (unit.piece.strategy) {
     case WriteStrategy::kDecode:
-      DecodeLost(unit);
+      if (!DecodeLost(unit)) {
+        unit.is_unrecoverable = true;
+        return;
+      }
       ReconstructParity(unit);
       break;
     case WriteStrategy::kReconstruct:
@@ -64,21 +68,12 @@ void WriteExecutor::Compute(Unit& unit) {
   }
 }
 
-void WriteExecutor::DecodeLost(Unit& unit) {
+// False when the lost blocks cannot be told.
+bool WriteExecutor::DecodeLost(Unit& unit) {
   const StripeFacts& facts = unit.piece.step->facts;
   DecodeSet decode;
   MDVOL_CHECK(PlanDecode(facts, unit.piece.columns, &decode));
-  absl::InlinedVector<ConstBlock, 16> survivors;
-  for (const uint32_t slot : decode.read_slots) {
-    survivors.push_back({facts.BlockIdOf(slot), unit.old_bytes[slot]});
-  }
-  absl::InlinedVector<MutableBlock, 2> lost;
-  for (const uint32_t slot : decode.lost_slots) {
-    lost.push_back({facts.BlockIdOf(slot), unit.old_bytes[slot]});
-  }
-  if (!lost.empty()) {
-    MDVOL_CHECK(Recover(survivors, lost, unit.piece.columns.size()));
-  }
+  return Decode(facts, unit.piece.columns, decode, unit.old_bytes);
 }
 
 void WriteExecutor::ReconstructParity(Unit& unit) {
@@ -121,21 +116,9 @@ void WriteExecutor::ModifyParity(Unit& unit) {
   unit.new_bytes[roles.q_slot()] = q;
 }
 
-// Whether a failed write of this unit would be the loss of bytes that it does not write, and the
-// old bytes of all that it writes are known.
-bool WriteExecutor::IsUndoable(const Unit& unit) {
-  if (unit.piece.strategy != WriteStrategy::kReadModify &&
-      unit.piece.strategy != WriteStrategy::kDecode) {
-    return false;  // all bytes that stay are on members that can be read
-  }
-  const StripeFacts& facts = unit.piece.step->facts;
-  for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
-    if (!facts.Readable(facts.roles().DataSlot(k), unit.piece.columns) &&
-        CoverOf(unit.piece.step->extents, k, unit.piece.columns) != Cover::kWhole) {
-      return true;
-    }
-  }
-  return false;
+bool WriteExecutor::KnowsOldBlocks(const Unit& unit) {
+  return unit.piece.strategy == WriteStrategy::kReadModify ||
+         unit.piece.strategy == WriteStrategy::kDecode;
 }
 
 // Undoes Compute: the old bytes of data in old_bytes, those of P and Q in new_bytes.

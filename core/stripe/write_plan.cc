@@ -9,6 +9,7 @@
 
 #include "core/base/check.h"
 #include "core/stripe/columns.h"
+#include "core/stripe/decode.h"
 
 namespace mdvol {
 namespace {
@@ -131,26 +132,6 @@ Cover CoverOf(std::span<const NewExtent> extents, uint32_t data_index, ColumnRan
     }
   }
   return covered == 0 ? Cover::kNone : covered == columns.size() ? Cover::kWhole : Cover::kPart;
-}
-
-bool PlanDecode(const StripeFacts& facts, ColumnRange columns, DecodeSet* decode) {
-  const StripeRoles& roles = facts.roles();
-  for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
-    const uint32_t slot = roles.DataSlot(k);
-    if (facts.Readable(slot, columns)) {
-      decode->read_slots.push_back(slot);
-    } else {
-      decode->lost_slots.push_back(slot);
-    }
-  }
-  size_t parities = 0;
-  for (const uint32_t slot : {roles.p_slot(), roles.q_slot()}) {
-    if (parities < decode->lost_slots.size() && facts.Readable(slot, columns)) {
-      decode->read_slots.push_back(slot);
-      ++parities;
-    }
-  }
-  return parities == decode->lost_slots.size();
 }
 
 WriteStrategy ChooseWriteStrategy(const StripeFacts& facts, std::span<const NewExtent> extents,

@@ -63,14 +63,6 @@ WriteStrategy ChooseWriteStrategy(const StripeFacts& facts, std::span<const NewE
 WritePlan PlanStripeWrite(const StripeFacts& facts, std::span<const NewExtent> extents,
                           uint32_t rmw_level);
 
-// Which blocks kDecode reads, and which data blocks it recovers, for these columns: the readable
-// data, and as many parities as data is lost. False when it cannot be done.
-struct DecodeSet {
-  absl::InlinedVector<uint32_t, 16> read_slots;
-  absl::InlinedVector<uint32_t, 2> lost_slots;  // data slots to recover
-};
-bool PlanDecode(const StripeFacts& facts, ColumnRange columns, DecodeSet* decode);
-
 }  // namespace mdvol
 
 #endif  // MDVOL_CORE_STRIPE_WRITE_PLAN_H_

@@ -260,6 +260,14 @@ bool StripeRig::IsJudged(uint32_t slot, uint64_t data_offset_bytes,
   return ::testing::AssertionSuccess();
 }
 
+std::vector<uint64_t> StripeRig::InconsistentStripes() {
+  std::vector<oracle::Bytes> areas;
+  for (uint32_t slot = 0; slot < options_.members; ++slot) {
+    areas.push_back(ReadRaw(slot, members_[slot].data_offset_bytes, geometry_.component_bytes()));
+  }
+  return oracle::InconsistentStripes(Shape(), areas);
+}
+
 StripeRig::Traffic StripeRig::TrafficOf(uint32_t slot) {
   const MemberIoCounts now = members_[slot].counter->Counts();
   const MemberIoCounts& then = members_[slot].taken;

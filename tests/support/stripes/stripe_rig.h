@@ -86,6 +86,8 @@ class StripeRig {
   ::testing::AssertionResult ReadsWithout(std::span<const uint32_t> lost);
 
   ::testing::AssertionResult MembersAgree();
+  // The stripes whose P or Q, as all members hold them, is not that of their data.
+  std::vector<uint64_t> InconsistentStripes();
 
   // Requests and bytes that reached all members since the last call.
   struct Traffic {

@@ -36,7 +36,7 @@ void JudgeRead(const StripeFacts& facts, const WantedList& wanted) {
       usable.push_back(slot);
     }
   }
-  ReadSet plan;
+  DecodeSet plan;
   const bool can = PlanRead(facts, wanted, kUnit, &plan);
   const std::optional<size_t> smallest = brute.SmallestSet(usable, needed);
   ASSERT_EQ(can, smallest.has_value());
@@ -90,11 +90,11 @@ TEST(ReadPlanTest, LooksOnlyAtTheColumnsInQuestion) {
   }
   std::byte place{};
   const WantedList wanted = {{0, {512, 1024}, &place}};
-  ReadSet plan;
+  DecodeSet plan;
   EXPECT_TRUE(PlanRead(facts, wanted, {512, 1024}, &plan));
   EXPECT_EQ(plan.read_slots.size(), 1u);
   // Nobody wants anything of these columns.
-  ReadSet nothing;
+  DecodeSet nothing;
   EXPECT_TRUE(PlanRead(facts, wanted, {1024, 1536}, &nothing));
   EXPECT_TRUE(nothing.read_slots.empty());
 }

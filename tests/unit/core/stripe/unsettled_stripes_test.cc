@@ -2,6 +2,8 @@
 
 #include "core/stripe/unsettled_stripes.h"
 
+#include <algorithm>
+
 #include "gtest/gtest.h"
 #include "tests/support/stripes/stripe_rig.h"
 
@@ -11,6 +13,7 @@ namespace {
 using testing::StripeRig;
 
 constexpr ColumnRange kLane{0, 4096};
+constexpr ColumnRange kChunk = kLane;
 
 class UnsettledStripesTest : public ::testing::Test {
  protected:
@@ -27,7 +30,7 @@ TEST_F(UnsettledStripesTest, KnowsNothingAtFirst) {
   EXPECT_TRUE(facts.parity_trusted());
   EXPECT_EQ(facts.AbsentSlots(kLane), 0u);
   EXPECT_TRUE(errors_.empty());
-  unsettled_.ParityRecomputed(1);
+  unsettled_.ParityRewritten(1, kChunk);
   EXPECT_EQ(unsettled_.size(), 0u);
 }
 
@@ -58,7 +61,7 @@ TEST_F(UnsettledStripesTest, WhenMembersChangeWhatTheyLeftIsForgotten) {
   MemberDevice* const device = rig_.view().slots[2].device;
   unsettled_.NoteStale(Facts(1), {.slot = 2, .error = EIO});
   unsettled_.NoteStale(Facts(3), {.slot = 4, .error = EIO});
-  unsettled_.NoteOwedParity(3);
+  unsettled_.NoteOwedParity(3, kChunk);
   rig_.view().slots[2].device = nullptr;
   unsettled_.MembersChanged(rig_.view());
   EXPECT_EQ(unsettled_.size(), 1u);
@@ -73,20 +76,38 @@ TEST_F(UnsettledStripesTest, WhenMembersChangeWhatTheyLeftIsForgotten) {
 }
 
 TEST_F(UnsettledStripesTest, OwedParityIsNotTrustedUntilItIsRecomputed) {
-  unsettled_.NoteOwedParity(2);
+  unsettled_.NoteOwedParity(2, kChunk);
   StripeFacts facts = Facts(2);
   unsettled_.ApplyTo(facts, &errors_);
   EXPECT_FALSE(facts.parity_trusted());
-  unsettled_.ParityRecomputed(1);
+  unsettled_.ParityRewritten(1, kChunk);
   EXPECT_EQ(unsettled_.size(), 1u);
-  unsettled_.ParityRecomputed(2);
+  unsettled_.ParityRewritten(2, kChunk);
+  EXPECT_EQ(unsettled_.size(), 0u);
+}
+
+TEST_F(UnsettledStripesTest, ParityIsPaidColumnByColumn) {
+  unsettled_.NoteOwedParity(2, {0, 4096});
+  unsettled_.NoteOwedParity(2, {1024, 2048});
+  unsettled_.ParityRewritten(2, {512, 2048});
+  StripeFacts facts = Facts(2);
+  unsettled_.ApplyTo(facts, &errors_);
+  EXPECT_TRUE(facts.OwesParity({0, 512}));
+  EXPECT_FALSE(facts.OwesParity({512, 2048}));
+  EXPECT_TRUE(facts.OwesParity({2048, 2049}));
+  ColumnEdges edges;
+  facts.AppendEdges(&edges);
+  std::sort(edges.begin(), edges.end());
+  EXPECT_EQ(edges, ColumnEdges({0, 512, 2048, 4096}));
+  unsettled_.ParityRewritten(2, {0, 512});
+  unsettled_.ParityRewritten(2, {2000, 4096});
   EXPECT_EQ(unsettled_.size(), 0u);
 }
 
 TEST_F(UnsettledStripesTest, RecomputedParityDoesNotSettleAStaleBlock) {
-  unsettled_.NoteOwedParity(2);
+  unsettled_.NoteOwedParity(2, kChunk);
   unsettled_.NoteStale(Facts(2), {.slot = 0, .error = EIO});
-  unsettled_.ParityRecomputed(2);
+  unsettled_.ParityRewritten(2, kChunk);
   StripeFacts facts = Facts(2);
   unsettled_.ApplyTo(facts, &errors_);
   EXPECT_TRUE(facts.parity_trusted());

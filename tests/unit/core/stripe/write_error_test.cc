@@ -114,7 +114,7 @@ TEST(WriteErrorTest, AThirdFailureTakesNothingElseAlong) {
 }
 
 // The file system of one member is full: the writer is told, nobody is failed, no other byte is
-// lost, and parity is right once it has been recomputed.
+// lost. Parity is right at once, or is owed and right once it has been recomputed.
 TEST(WriteErrorTest, AFullFileSystemIsTheWritersProblemAlone) {
   for (const int error_number : {ENOSPC, EDQUOT}) {
     WalkWrites([=](const Operation& operation, const auto& lost, uint32_t slot, uint64_t k) {
@@ -134,6 +134,10 @@ TEST(WriteErrorTest, AFullFileSystemIsTheWritersProblemAlone) {
       EXPECT_EQ(result.error, error_number);
       EXPECT_TRUE(result.member_errors.empty());
       EXPECT_TRUE(rig.ReadsWithout({})) << "bytes that nobody wrote are gone";
+      if (lost.empty()) {
+        EXPECT_EQ(rig.InconsistentStripes(),
+                  std::vector<uint64_t>(result.owed_stripes.begin(), result.owed_stripes.end()));
+      }
       rig.fault(slot).ClearRules();
       for (const uint64_t stripe : result.owed_stripes) {
         const EngineResult paid = rig.engine().RecomputeParity(rig.view(), stripe, 1);
@@ -146,8 +150,8 @@ TEST(WriteErrorTest, AFullFileSystemIsTheWritersProblemAlone) {
       }
       EXPECT_TRUE(rig.ReadsWithout({}));
       if (lost.empty()) {
-        EXPECT_FALSE(result.owed_stripes.empty());
         EXPECT_TRUE(rig.MembersAgree());
+        EXPECT_TRUE(rig.InconsistentStripes().empty());
       }
       // The next write finds its way.
       EXPECT_EQ(RunOperation(rig, operation).error, 0);
@@ -299,13 +303,12 @@ TEST(WriteErrorTest, ZeroingAStripeWithThreeLossesFails) {
 TEST(WriteErrorTest, OwedParityIsNotReadUntilItIsPaid) {
   StripeRig rig(FaultRigOptions(8));
   const StripeRoles roles = rig.geometry().RolesOf(1);
-  rig.fault(roles.p_slot())
-      .AddRule(
-          {.op = FaultOp::kWrite, .kind = FaultKind::kError, .error_number = ENOSPC, .nth = 1});
-  EngineResult result = rig.Write(kFaultStripe + kFaultChunk, 4096);
+  FailWrites(rig, roles.p_slot(), ENOSPC);
+  const EngineResult result = rig.Write(kFaultStripe, 4 * kFaultChunk);
   EXPECT_EQ(result.error, ENOSPC);
   ASSERT_EQ(result.owed_stripes.size(), 1u);
   EXPECT_EQ(result.owed_stripes[0], 1u);
+  rig.fault(roles.p_slot()).ClearRules();
   rig.TakeTraffic();
   EXPECT_EQ(rig.Write(kFaultStripe + kFaultChunk, 4096).error, 0);
   EXPECT_EQ(rig.TrafficOf(roles.p_slot()).reads, 0u);

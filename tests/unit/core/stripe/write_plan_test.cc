@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/units.h"
+#include "core/stripe/decode.h"
 #include "gtest/gtest.h"
 #include "tests/support/full.h"
 #include "tests/support/seed.h"
