@@ -1,6 +1,7 @@
 // The part of workload.h that ends with the daemon's death.
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -19,11 +20,26 @@ namespace {
 // Writes of one thread between two fsyncs.
 constexpr int kWritesPerEpoch = 12;
 constexpr int kTriesPerWrite = 16;
+constexpr int kTriesToFindItDead = 60;
 
 // What system calls on a mount answer when the process behind it has died.
 bool IsDaemonDeath(const absl::Status& status) {
   const int error = ErrnoOf(status);
   return error == ENOTCONN || error == ECONNABORTED || error == ECONNRESET;
+}
+
+// A request that the daemon was just taking over when it was killed is answered with EIO (in
+// Linux's fs/fuse/dev.c, fuse_dev_do_read(): the copy into the dying process fails). It is the
+// daemon's death only if the daemon is soon found dead; a daemon that lives and says EIO is at
+// fault.
+bool IsDaemonDeath(const absl::Status& status, const VolumeFile& volume) {
+  if (ErrnoOf(status) != EIO) return IsDaemonDeath(status);
+  AlignedBuffer buffer(4096);
+  for (int tries = 0; tries < kTriesToFindItDead; ++tries) {
+    if (IsDaemonDeath(volume.Read(0, buffer.span(), /*direct=*/true))) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return false;
 }
 
 // A range that nobody has written since the last fsync; nothing if none turns up.
@@ -80,7 +96,7 @@ absl::Status RunUntilDaemonDies(const VolumeFile& volume, const Shadow& durable,
   for (uint64_t epoch = 0;; ++epoch) {
     const absl::Status status = RunEpoch(volume, latest, options, prngs, written);
     if (!status.ok()) {
-      if (!IsDaemonDeath(status)) return status;
+      if (!IsDaemonDeath(status, volume)) return status;
       if (epoch == 0) return Annotate(status, "the daemon died before the first fsync");
       return absl::OkStatus();
     }
