@@ -37,6 +37,7 @@ AssemblyDecision DecideAssembly(const std::vector<MemberReport>& reports,
   if (options.force) {
     TakeForced(work, forceable);
   }
+  LeaveOutTwins(work);
   DecideRun(work, forceable);
   return std::move(work.decision);
 }

@@ -23,7 +23,8 @@ std::vector<size_t> NewestPerSlot(const Work& work) {
     const Claim& claim = work.claims[i];
     if (work.decision.members[i].standing != MemberStanding::kStale || !claim.is_in_sync() ||
         work.super(i).has_feature(kFeatureReplacement) || !ParameterMismatch(work, i).empty() ||
-        work.decision.slots[*claim.slot].has_value()) {
+        work.decision.slots[*claim.slot].has_value() ||
+        IsNumberPlaced(work, work.super(i).dev_number)) {
       continue;
     }
     std::optional<size_t>& best = newest[*claim.slot];
@@ -66,6 +67,9 @@ std::vector<size_t> ChooseForced(const Work& work) {
 
 void TakeForced(Work& work, const std::vector<size_t>& chosen) {
   for (const size_t i : chosen) {
+    if (IsNumberPlaced(work, work.super(i).dev_number)) {
+      continue;  // by one that was chosen before it
+    }
     const uint32_t slot = *work.claims[i].slot;
     const std::string age =
         work.lag(i) == 0 ? std::string("contradicted") : EventsBehind(work.lag(i));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -47,29 +46,33 @@ uint32_t CountHarmless(const Work& work, const std::vector<uint32_t>& missing) {
   }));
 }
 
-// Slots that had a member last time and have neither it nor another one now.
-std::vector<uint32_t> SlotsLost(const Work& work) {
-  const Superblock& table = work.super(*work.freshest);
-  std::set<uint32_t> spares;
+// The numbers of spares that were the array's at its last events. Numbers are given out again: an
+// older spare may have left long ago, and who has its number since then is missing.
+std::set<uint32_t> NumbersOfFreshSpares(const Work& work) {
+  std::set<uint32_t> numbers;
   for (size_t i = 0; i < work.reports.size(); ++i) {
-    if (work.decision.members[i].standing == MemberStanding::kSpare) {
-      spares.insert(work.super(i).dev_number);
+    if (work.decision.members[i].standing == MemberStanding::kSpare &&
+        work.lag(i) <= kEventMargin) {
+      numbers.insert(work.super(i).dev_number);
     }
   }
+  return numbers;
+}
+
+// Slots that had a member last time and have none now. A spare that was to fill its slot and does
+// not know it yet has lost nothing.
+std::vector<uint32_t> SlotsLost(const Work& work) {
+  const Superblock& table = work.super(*work.freshest);
+  const std::set<uint32_t> spares = NumbersOfFreshSpares(work);
   std::set<uint32_t> lost;
-  std::set<uint32_t> kept;
   const uint32_t numbers = std::min<uint32_t>(table.max_dev, kMaxDevices);
   for (uint32_t number = 0; number < numbers; ++number) {
     const std::optional<uint32_t> slot = SlotOfDevice(table, number);
-    if (!slot.has_value() || work.decision.slots[*slot].has_value()) {
-      continue;
+    if (slot.has_value() && !work.decision.slots[*slot].has_value() && !spares.contains(number)) {
+      lost.insert(*slot);
     }
-    (spares.contains(number) ? kept : lost).insert(*slot);
   }
-  std::vector<uint32_t> slots;
-  std::set_difference(lost.begin(), lost.end(), kept.begin(), kept.end(),
-                      std::back_inserter(slots));
-  return slots;
+  return {lost.begin(), lost.end()};
 }
 
 void FindReference(Work& work) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -41,6 +43,10 @@ void SettleReplacement(Work& work, uint32_t slot) {
     std::swap(original, replacement);
     return;
   }
+  if (work.super(*original).dev_number.get() == work.super(*replacement).dev_number.get()) {
+    RefuseTwoClaims(work, *original, *std::exchange(replacement, std::nullopt), slot);
+    return;
+  }
   if (work.verdict(*replacement).standing == MemberStanding::kInSync &&
       work.verdict(*original).standing == MemberStanding::kRecovering) {
     work.verdict(*original).slot.reset();
@@ -76,6 +82,31 @@ void FillSlots(Work& work) {
   }
   for (uint32_t slot = 0; slot < raid_disks; ++slot) {
     SettleReplacement(work, slot);
+  }
+}
+
+bool IsNumberPlaced(const Work& work, uint32_t number) {
+  for (size_t i = 0; i < work.reports.size(); ++i) {
+    if (IsPlaced(work.decision.members[i]) && work.super(i).dev_number == number) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void LeaveOutTwins(Work& work) {
+  std::map<uint32_t, size_t> spares;
+  for (const size_t i : work.best_first) {
+    if (work.verdict(i).standing != MemberStanding::kSpare) {
+      continue;
+    }
+    const uint32_t number = work.super(i).dev_number;
+    const auto [first, is_new] = spares.try_emplace(number, i);
+    if (!is_new || IsNumberPlaced(work, number)) {
+      work.Judge(i, MemberStanding::kForeign,
+                 absl::StrCat("left out: a spare whose number, ", number,
+                              ", another member has got since; wipe it and add it again"));
+    }
   }
 }
 

@@ -14,8 +14,6 @@
 namespace mdvol::assembly {
 namespace {
 
-// Members are written one after the other: one event apart is as fresh as the freshest.
-constexpr uint64_t kEventMargin = 1;
 constexpr char kCallsItselfFailed[] = "left out: its own superblock says that it has failed";
 
 // The first witness that has something else to say about member i than its own claim.

@@ -21,6 +21,9 @@
 
 namespace mdvol::assembly {
 
+// Members are written one after the other: one event apart is as fresh as the freshest.
+inline constexpr uint64_t kEventMargin = 1;
+
 // What one member claims.
 struct Claim {
   uint16_t role = kRoleSpare;
@@ -72,6 +75,10 @@ void JudgeWithoutArray(Work& work);
 std::string ParameterMismatch(const Work& work, size_t i);
 // assembly_slots.cc: who stands in which slot.
 void FillSlots(Work& work);
+// No two members of one number: spares give way to members in slots, and to better spares.
+void LeaveOutTwins(Work& work);
+// Whether a member in a slot, or a replacement, has that number.
+bool IsNumberPlaced(const Work& work, uint32_t number);
 uint32_t CountInSync(const Work& work);
 // assembly_force.cc: the stale members that --force would take, best first; none when they would
 // not be enough or are not needed.
