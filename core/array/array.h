@@ -161,7 +161,8 @@ class Array : public Volume {
   virtual absl::Status SetRmwLevel(uint32_t level) = 0;      // 0..2
   virtual void SetSafeModeDelay(uint32_t milliseconds) = 0;  // 0: never marked clean by itself
   virtual void SetMaxReadErrors(uint32_t count) = 0;
-  virtual absl::Status SetBitmapTimeBase(uint32_t seconds) = 0;  // 1..; EINVAL without a bitmap
+  // 1 second to a day; EINVAL without a bitmap.
+  virtual absl::Status SetBitmapTimeBase(uint32_t seconds) = 0;
   // array_state "clean": marks clean now if nothing is in flight, "readonly" and "active": from and
   // to read-only. EBUSY, EINVAL as md.
   virtual absl::Status SetState(std::string_view word) = 0;

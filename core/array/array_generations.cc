@@ -3,8 +3,9 @@
 // A generation is one number of events: first the bitmap's superblock, then every member's, each
 // durable on all live members before the next begins (I11). So live members are one event apart at
 // most, whenever a crash comes; two apart, they would be thrown out. A number is used again as long
-// as no superblock carries it, and for want of space (I13); once a member was lost on the way the
-// survivors take the next, because the lost one may carry this.
+// as no superblock carries it, and for want of space (I13). Once a member was lost on the way the
+// survivors take the next, because the lost one may carry this; but those that have no superblock
+// of this number yet get one first.
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +15,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/array/array_impl.h"
 #include "core/array/member_io.h"
+#include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/base/units.h"
 #include "core/device/io_batch.h"
 #include "core/stripe/io_errors.h"
 
@@ -113,11 +116,46 @@ void ArrayImpl::StoreSupers(StoreOutcome* outcome) {
       NoteError(*member, status, outcome);
     }
   }
-  absl::MutexLock lock(&flush_);
-  FlushMembers(stored, &outcome->failures);
+  {
+    absl::MutexLock lock(&flush_);
+    FlushMembers(stored, &outcome->failures);
+  }
+  for (ArrayMember* const member : stored) {
+    const bool is_durable =
+        std::none_of(outcome->failures.begin(), outcome->failures.end(),
+                     [&](const MemberFailure& failure) { return failure.index == member->index; });
+    if (is_durable) {
+      member->durable_events = member->super.events;
+    }
+  }
 }
 
 // ---- What they hold ----
+
+uint16_t ArrayImpl::RoleOf(const ArrayMember& member) const {
+  if (member.faulty) {
+    return kRoleFaulty;
+  }
+  const std::optional<uint32_t> slot = member.slot.has_value() ? member.slot : member.replaces;
+  return slot.has_value() ? static_cast<uint16_t>(*slot) : kRoleSpare;
+}
+
+// Derived from the members alone, so that no member can be given what it has not got: what a table
+// on a disk says of a member that was judged otherwise is not handed on.
+std::vector<uint16_t> ArrayImpl::RoleTable() const {
+  std::vector<uint16_t> table(role_entries_, kRoleSpare);
+  for (const uint32_t number : faulty_numbers_) {
+    if (number < table.size()) {
+      table[number] = kRoleFaulty;
+    }
+  }
+  for (const auto& member : members_) {
+    if (member->super.dev_number < table.size()) {
+      table[member->super.dev_number] = RoleOf(*member);
+    }
+  }
+  return table;
+}
 
 void ArrayImpl::ComposeSuper(ArrayMember& member) {
   absl::MutexLock lock(&state_);
@@ -128,20 +166,22 @@ void ArrayImpl::ComposeSuper(ArrayMember& member) {
   super.resync_offset = clean ? kResyncDone : 0;
   super.cnt_corrected_read =
       static_cast<uint32_t>(member.corrected_errors.load(std::memory_order_relaxed));
+  const std::vector<uint16_t> table = RoleTable();
   for (uint32_t number = 0; number < std::min<uint32_t>(super.max_dev, kMaxDevices); ++number) {
-    super.dev_roles[number] = number < roles_.size() ? roles_[number] : kRoleSpare;
+    super.dev_roles[number] = number < table.size() ? table[number] : kRoleSpare;
   }
-  uint32_t features = super.feature_map;
-  if (member.slot.has_value() && member.valid_bytes >= geometry_.component_bytes()) {
-    features &= ~(kFeatureRecoveryOffset | kFeatureRecoveryBitmap);
-  } else if (member.slot.has_value()) {
-    features |= kFeatureRecoveryOffset;
-  }
-  if (member.replacement) {
+  const bool has_slot = member.slot.has_value() || member.replaces.has_value();
+  MDVOL_CHECK(OwnRole(super) >= kRoleMax || has_slot);
+  uint32_t features =
+      super.feature_map & ~(kFeatureRecoveryOffset | kFeatureRecoveryBitmap | kFeatureReplacement);
+  if (member.replaces.has_value()) {
     // Writes do not reach it while it is not being filled: what it holds is worth nothing from now
     // on.
-    features |= kFeatureRecoveryOffset;
+    features |= kFeatureReplacement | kFeatureRecoveryOffset;
     super.recovery_offset = 0;
+  } else if (has_slot && member.valid_bytes < geometry_.component_bytes()) {
+    features |= kFeatureRecoveryOffset | (super.feature_map & kFeatureRecoveryBitmap);
+    super.recovery_offset = member.valid_bytes / kSectorBytes;
   }
   super.feature_map = features;
   SealSuperblock(super);
@@ -155,14 +195,20 @@ BitmapPage ArrayImpl::ComposeBitmapSuper(uint64_t generation) {
       super.events_cleared = generation;
     }
     super.daemon_sleep = time_base_s_.load();
+    // The bits that memory has are durable everywhere by now (RecordStart).
+    super.state = super.state & ~(kBitmapStale | kBitmapWriteError);
   });
 }
 
 // ---- Generations ----
 
 uint64_t ArrayImpl::NumberGeneration() {
+  const bool is_any_behind = AnyBehind();
   absl::MutexLock lock(&state_);
-  if (generation_ == Generation::kComplete) {
+  const bool is_due = generation_ == Generation::kComplete || generation_ == Generation::kSpoilt;
+  if (is_due && is_any_behind) {
+    generation_ = Generation::kSpoilt;
+  } else if (is_due) {
     ++events_count_;
     generation_ = Generation::kNumbered;
   }
@@ -179,8 +225,13 @@ absl::Status ArrayImpl::WriteGeneration() {
       StorePages({ComposeBitmapSuper(generation)}, /*flush=*/true, &outcome);
     }
     if (outcome.ok()) {
-      generation_ = Generation::kPartlyWritten;
+      if (generation_ == Generation::kNumbered) {
+        generation_ = Generation::kPartlyWritten;
+      }
       StoreSupers(&outcome);
+    }
+    if (outcome.ok() && generation_ == Generation::kSpoilt) {
+      continue;  // now that all have this one, the next may tell of the loss
     }
     if (outcome.ok()) {
       generation_ = Generation::kComplete;

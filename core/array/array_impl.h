@@ -20,6 +20,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,10 +48,10 @@ struct ArrayMember {
   int minor = 2;
   MemberAreas areas;
   BadBlockList bad_blocks;
-  bool replacement = false;
-
-  Superblock super;  // as last written, or loaded
+  Superblock super;             // as last composed, or loaded
+  uint64_t durable_events = 0;  // of its superblock on the disk, for certain; under transition_
   std::optional<uint32_t> slot;
+  std::optional<uint32_t> replaces;  // the slot whose member it will replace; `slot` is empty then
   bool spare = false;
   bool faulty = false;  // written with writes_gate_ closed too: writers need no lock to read it
   uint64_t valid_bytes = 0;
@@ -64,6 +65,9 @@ struct MemberFailure {
   std::string why;
 };
 using MemberFailures = std::vector<MemberFailure>;
+
+// Bounds of md/bitmap/time_base: a bit that is never cleared costs a resync, a day is long enough.
+inline constexpr uint32_t kMaxTimeBaseSeconds = 24 * 3600;
 
 // What came of metadata I/O to all live members.
 struct StoreOutcome {
@@ -115,9 +119,10 @@ class ArrayImpl final : public Array {
   void AdoptMember(LoadedMember loaded, const MemberVerdict& verdict);
   void AdoptBitmap(const std::vector<LoadedMember>& members, const AssemblyDecision& decision);
   void AdoptDoubt(const AssemblyDecision& decision);
-  bool AdoptRoles();
-  bool AnyBehind() const;
-  absl::Status RecordStart(const AssemblyDecision& decision);
+  void AdoptRoles(const Superblock& freshest);
+  bool IsAnyTableOld(const Superblock& freshest) const;
+  bool AnyBehind() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_);
+  absl::Status RecordStart(const AssemblyDecision& decision, const Superblock& freshest);
   void BuildView();
   std::string UniqueName(const std::string& path) const;
 
@@ -126,8 +131,10 @@ class ArrayImpl final : public Array {
   template <typename Work>
   absl::Status RunWrite(uint64_t offset_bytes, uint64_t length_bytes, const char* what, Work work);
   absl::Status Settle(const EngineResult& result, const char* what);
+  absl::Status SettleRead(const EngineResult& result);
   absl::Status SettleWrite(const EngineResult& result, const char* what);
   void NoteWritten(const EngineResult& result);
+  void NoteOwed(const EngineResult& result);
   void NoteMended(const EngineResult& result);
   WriteIntent::Range IntentRange(uint64_t offset_bytes, uint64_t length_bytes) const;
   absl::Status FlushAll();
@@ -164,6 +171,9 @@ class ArrayImpl final : public Array {
   void StorePages(const std::vector<BitmapPage>& pages, bool flush, StoreOutcome* outcome);
   void StoreSupers(StoreOutcome* outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
   void ComposeSuper(ArrayMember& member);
+  uint16_t RoleOf(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  // The role of every device number, as all superblocks carry it.
+  std::vector<uint16_t> RoleTable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
 
   // array_snapshot.cc
   MemberSnapshot SnapshotOf(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
@@ -177,6 +187,8 @@ class ArrayImpl final : public Array {
   bool OwesParity() const;
   void RetryOwedParity();
   bool RecomputeOwed(uint64_t stripe);
+  bool RecomputeDoubt();
+  bool RecomputeAndForget(StripeRange range);
   void ClearIdleBits();
 
   ArrayMember* MemberOfSlot(uint32_t slot);
@@ -208,12 +220,15 @@ class ArrayImpl final : public Array {
   std::atomic<bool> recorded_{true};  // the superblocks on all live members say what memory does;
                                       // otherwise nothing may be written before they do
   std::atomic<bool> failed_{false};   // a third loss: no more writes
-  // How far the generation numbered events_count_ has come.
-  enum class Generation : uint8_t { kComplete, kNumbered, kPartlyWritten };
+  // How far the generation numbered events_count_ has come. kSpoilt: a member was lost that may
+  // carry it, so that it cannot tell of the loss; the next has to.
+  enum class Generation : uint8_t { kComplete, kNumbered, kPartlyWritten, kSpoilt };
   Generation generation_ ABSL_GUARDED_BY(transition_) = Generation::kComplete;
   uint64_t events_count_ ABSL_GUARDED_BY(state_) = 0;
   uint64_t updated_us_ ABSL_GUARDED_BY(state_) = 0;
-  std::vector<uint16_t> roles_ ABSL_GUARDED_BY(state_);  // by dev_number, as superblocks carry them
+  uint32_t role_entries_ = 0;  // of the table of roles; constant after Adopt
+  // Device numbers that no member here has and that count as faulty.
+  std::set<uint32_t> faulty_numbers_ ABSL_GUARDED_BY(state_);
 
   std::atomic<uint64_t> last_write_ns_{0};
   std::atomic<uint64_t> writes_done_{0};     // counts acknowledged writes
@@ -227,6 +242,10 @@ class ArrayImpl final : public Array {
   // of the debt: a stripe may come to owe again while it is being put right.
   absl::flat_hash_map<uint64_t, uint64_t> owed_ ABSL_GUARDED_BY(state_);
   uint64_t owed_sequence_ ABSL_GUARDED_BY(state_) = 0;
+  uint64_t doubt_sequence_ ABSL_GUARDED_BY(state_) = 0;  // of the last debt kept in doubt_
+
+  std::atomic<bool> doubt_awaits_space_{false};  // some of doubt_ is there for want of space
+  std::atomic<bool> owed_is_fresh_{false};       // more is owed than when it was last tried
 
   absl::Mutex maintenance_mutex_;
   absl::CondVar maintenance_poke_;
@@ -234,6 +253,7 @@ class ArrayImpl final : public Array {
   bool maintenance_poked_ ABSL_GUARDED_BY(maintenance_mutex_) = false;
   std::thread maintenance_;
   std::atomic<uint64_t> next_upkeep_ns_{0};  // 0: to be set by the next maintenance
+  uint64_t next_retry_ns_ = 0;               // of maintenance alone: of owed parity
   bool clean_mark_failed_ = false;           // of maintenance alone: was reported
 };
 

@@ -9,11 +9,13 @@
 #include "core/array/array_impl.h"
 #include "core/base/status.h"
 #include "core/device/io_batch.h"
+#include "core/stripe/io_errors.h"
 
 namespace mdvol {
 namespace {
 
 constexpr uint64_t kZeroStripesPerPart = 1024;
+constexpr size_t kMaxOwedStripes = 4096;
 
 }  // namespace
 
@@ -33,7 +35,7 @@ absl::Status ArrayImpl::Read(uint64_t offset_bytes, std::span<std::byte> out) {
     GateShare share(members_gate_);
     result = engine_.Read(view_, offset_bytes, out);
   }
-  return Settle(result, "read");
+  return SettleRead(result);
 }
 
 absl::Status ArrayImpl::Write(uint64_t offset_bytes, std::span<const std::byte> data) {
@@ -117,16 +119,29 @@ absl::Status ArrayImpl::RunWrite(uint64_t offset_bytes, uint64_t length_bytes, c
 // Before the bits may grow old and before the gates are left: whoever closes them must know.
 void ArrayImpl::NoteWritten(const EngineResult& result) {
   last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
-  if (!result.owed_stripes.empty()) {
-    absl::MutexLock lock(&state_);
-    for (const uint64_t stripe : result.owed_stripes) {
-      owed_[stripe] = ++owed_sequence_;
-    }
-  }
+  NoteOwed(result);
   if (!result.member_errors.empty()) {
     unsettled_.fetch_add(1, std::memory_order_acq_rel);
   }
   writes_done_.fetch_add(1, std::memory_order_release);
+}
+
+// Too many to be kept one by one are kept as doubt, as coarsely as the bitmap.
+void ArrayImpl::NoteOwed(const EngineResult& result) {
+  if (result.owed_stripes.empty()) {
+    return;
+  }
+  absl::MutexLock lock(&state_);
+  for (const uint64_t stripe : result.owed_stripes) {
+    if (owed_.size() < kMaxOwedStripes || owed_.contains(stripe)) {
+      owed_[stripe] = ++owed_sequence_;
+    } else {
+      doubt_.Add({stripe, 1});
+      doubt_sequence_ = ++owed_sequence_;
+      doubt_awaits_space_.store(true, std::memory_order_release);
+    }
+  }
+  owed_is_fresh_.store(true, std::memory_order_release);
 }
 
 absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const char* what) {
@@ -138,6 +153,20 @@ absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const char* what
     PokeMaintenance();
   }
   return status;
+}
+
+// The bytes are good or not, whatever becomes of the member that could not be mended: nothing was
+// written that would have to wait for its failure, and whoever writes next finds it unrecorded.
+absl::Status ArrayImpl::SettleRead(const EngineResult& result) {
+  EngineResult read;
+  read.error = result.error;
+  read.mended_slots = result.mended_slots;
+  if (!result.member_errors.empty()) {
+    if (const absl::Status status = FailMembers(result.member_errors); !status.ok()) {
+      events_.Add(EventLevel::kError, "failure not recorded", "", MessageOf(status));
+    }
+  }
+  return Settle(read, "read");
 }
 
 // What an engine call leaves to be done before it is acknowledged, and its status.
@@ -214,17 +243,26 @@ absl::Status ArrayImpl::Flush() {
   return FlushAll();
 }
 
-// A change like any other: parity is bytes that bits and dirty mark have to cover.
+// A change like any other: parity is bytes that bits and dirty mark have to cover. Nothing counts
+// as recomputed unless all went well: the work may not even have begun.
 absl::Status ArrayImpl::RecomputeParity(StripeRange stripes, uint64_t* skipped_stripes) {
-  *skipped_stripes = 0;
+  *skipped_stripes = stripes.count;
   const uint64_t stripe_bytes = geometry_.stripe_bytes();
-  return RunWrite(stripes.first * stripe_bytes, stripes.count * stripe_bytes, "resync",
-                  [&](const MemberView& view) {
-                    EngineResult result =
-                        engine_.RecomputeParity(view, stripes.first, stripes.count);
-                    *skipped_stripes = result.skipped_stripes + result.owed_stripes.size();
-                    return result;
-                  });
+  uint64_t skipped = 0;
+  const absl::Status status =
+      RunWrite(stripes.first * stripe_bytes, stripes.count * stripe_bytes, "resync",
+               [&](const MemberView& view) {
+                 EngineResult result = engine_.RecomputeParity(view, stripes.first, stripes.count);
+                 skipped = result.skipped_stripes + result.owed_stripes.size();
+                 return result;
+               });
+  if (status.ok()) {
+    *skipped_stripes = skipped;
+  } else if (IsFull(ErrnoOf(status)) && doubt_.Touches(stripes)) {
+    doubt_awaits_space_.store(true, std::memory_order_release);
+    PokeMaintenance();
+  }
+  return status;
 }
 
 }  // namespace mdvol

@@ -18,6 +18,8 @@ namespace {
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kNsPerMs = 1000000;
 constexpr uint64_t kNsPerSecond = 1000 * kNsPerMs;
+constexpr uint64_t kRetryNs = 5 * kNsPerSecond;
+constexpr uint64_t kRetryStripes = 1024;  // at once, so that a transition need not wait for all
 
 }  // namespace
 
@@ -27,18 +29,23 @@ uint64_t ArrayImpl::RunMaintenance() {
   }
   const uint64_t now = clock_.NowNs();
   uint64_t next = kNever;
-  if (intent_ != nullptr || OwesParity()) {
+  if (OwesParity() || doubt_awaits_space_.load(std::memory_order_acquire)) {
+    if (owed_is_fresh_.exchange(false) || now >= next_retry_ns_) {
+      RetryOwedParity();
+      next_retry_ns_ = now + kRetryNs;
+    }
+    next = next_retry_ns_;
+  }
+  if (intent_ != nullptr) {
     const uint64_t period = uint64_t{time_base_s_.load()} * kNsPerSecond;
     uint64_t seen = next_upkeep_ns_.load();
-    next = seen == 0 ? now + period : seen;
-    if (now >= next) {
-      RetryOwedParity();
-      if (intent_ != nullptr) {
-        ClearIdleBits();
-      }
-      next = now + period;
+    uint64_t due = seen == 0 ? now + period : seen;
+    if (now >= due) {
+      ClearIdleBits();
+      due = now + period;
     }
-    next_upkeep_ns_.compare_exchange_strong(seen, next);  // unless the time base was changed
+    next_upkeep_ns_.compare_exchange_strong(seen, due);  // unless the time base was changed
+    next = std::min(next, due);
   }
   const uint64_t delay = uint64_t{safe_mode_delay_ms_.load()} * kNsPerMs;
   if (delay != 0) {
@@ -67,6 +74,7 @@ void ArrayImpl::ClearIdleBits() {
     // to fail a member for must stay as well.
     if (InSyncSlots() < geometry_.raid_disks() || !doubt_.empty() || OwesParity() ||
         unsettled_.load(std::memory_order_acquire) != 0) {
+      intent_->Age();
       return;
     }
     GateShare members(members_gate_);
@@ -111,32 +119,60 @@ void ArrayImpl::RetryOwedParity() {
       return;  // still full: the others would not fare better
     }
   }
+  if (doubt_awaits_space_.exchange(false) && !RecomputeDoubt()) {
+    doubt_awaits_space_.store(true, std::memory_order_release);
+  }
 }
 
 // False when there was no space, or no array, to do it in.
 bool ArrayImpl::RecomputeOwed(uint64_t stripe) {
+  {
+    absl::MutexLock lock(&state_);
+    if (!owed_.contains(stripe)) {
+      return true;  // with a neighbour
+    }
+  }
   // A stripe that a resync could not write is in doubt with its neighbours: they go together.
-  const StripeRange range = doubt_.RunOf(stripe).value_or(StripeRange{stripe, 1});
+  return RecomputeAndForget(doubt_.RunOf(stripe).value_or(StripeRange{stripe, 1}));
+}
+
+bool ArrayImpl::RecomputeDoubt() {
+  for (auto run = doubt_.Next(0); run.has_value(); run = doubt_.Next(run->first + run->count)) {
+    if (!RecomputeAndForget(*run)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ArrayImpl::RecomputeAndForget(StripeRange range) {
   uint64_t sequence = 0;
   {
     absl::MutexLock lock(&state_);
     sequence = owed_sequence_;
   }
-  uint64_t skipped = 0;
-  if (!RecomputeParity(range, &skipped).ok()) {
-    return false;
+  const uint64_t end = range.first + range.count;
+  uint64_t skipped_in_range = 0;
+  for (uint64_t first = range.first; first < end; first += kRetryStripes) {
+    uint64_t skipped = 0;
+    if (!RecomputeParity({first, std::min(kRetryStripes, end - first)}, &skipped).ok()) {
+      return false;
+    }
+    skipped_in_range += skipped;
   }
-  if (skipped != 0) {
+  if (skipped_in_range != 0) {
     return true;  // data is missing: it stays owed
   }
   absl::MutexLock lock(&state_);
-  for (uint64_t i = range.first; i < range.first + range.count; ++i) {
-    const auto found = owed_.find(i);
-    if (found != owed_.end() && found->second <= sequence) {  // else it has come to owe again
-      owed_.erase(found);
-    }
+  bool owes_again = doubt_sequence_ > sequence;
+  absl::erase_if(owed_, [&](const auto& entry) {
+    const bool is_in_range = range.first <= entry.first && entry.first < end;
+    owes_again |= is_in_range && entry.second > sequence;
+    return is_in_range && entry.second <= sequence;
+  });
+  if (!owes_again) {
+    doubt_.Remove(range);
   }
-  doubt_.Remove(range);
   return true;
 }
 

@@ -129,8 +129,9 @@ absl::Status ArrayImpl::SetBitmapTimeBase(uint32_t seconds) {
   if (intent_ == nullptr) {
     return ErrnoStatus(EINVAL, "the array has no bitmap");
   }
-  if (seconds == 0) {
-    return ErrnoStatus(EINVAL, "bitmap/time_base must be at least one second");
+  if (seconds == 0 || seconds > kMaxTimeBaseSeconds) {
+    return ErrnoStatus(EINVAL, absl::StrCat("bitmap/time_base ", seconds, ": must be 1 to ",
+                                            kMaxTimeBaseSeconds, " seconds"));
   }
   time_base_s_.store(seconds);
   next_upkeep_ns_.store(0);

@@ -1,11 +1,13 @@
 // ArrayImpl: from loaded members and an assembly decision to a running array.
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/array/array_impl.h"
+#include "core/array/member_name.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 
@@ -22,11 +24,6 @@ uint64_t StripesPerDoubt(const LoadedMember& reference, const ArrayGeometry& geo
   return std::max<uint64_t>(1, chunk_bytes >> geometry.chunk_shift());
 }
 
-std::string BaseName(const std::string& path) {
-  const size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
 bool IsAdopted(const MemberVerdict& verdict) {
   return verdict.standing != MemberStanding::kStale && verdict.standing != MemberStanding::kForeign;
 }
@@ -34,6 +31,13 @@ bool IsAdopted(const MemberVerdict& verdict) {
 absl::Status CheckAlignment(const LoadedMember& member) {
   const uint64_t data_begin = member.areas.data.begin;
   const uint64_t alignment = member.device->alignment_bytes();
+  // Columns are rounded to it, and a chunk is 4 KiB at least.
+  if (!std::has_single_bit(alignment) || alignment > kLaneBytes) {
+    return ErrnoStatus(
+        EINVAL,
+        absl::StrCat(member.report.path, ": direct I/O there wants multiples ", "of ", alignment,
+                     " bytes, mdvol can do 4096 at most: ", "mount it without --direct"));
+  }
   if (data_begin % alignment == 0) {
     return absl::OkStatus();
   }
@@ -85,6 +89,7 @@ absl::StatusOr<std::unique_ptr<Array>> Array::Start(std::vector<LoadedMember> me
 
 absl::Status ArrayImpl::Adopt(std::vector<LoadedMember> members, const AssemblyDecision& decision) {
   reference_ = members[decision.reference].report.super;
+  const Superblock freshest = members[decision.freshest].report.super;
   if (!read_only() && reference_.has_feature(kFeatureJournal)) {
     return ErrnoStatus(EROFS, absl::StrCat(members[decision.reference].report.path,
                                            ": the array has a write journal, which this version "
@@ -94,18 +99,13 @@ absl::Status ArrayImpl::Adopt(std::vector<LoadedMember> members, const AssemblyD
     absl::MutexLock lock(&state_);
     events_count_ = decision.events;
     updated_us_ = MdTimeSeconds(reference_.utime) * 1000000;
-    const Superblock& freshest = members[decision.freshest].report.super;
-    const uint32_t entries = std::min<uint32_t>(freshest.max_dev, kMaxDevices);
-    for (uint32_t number = 0; number < entries; ++number) {
-      roles_.push_back(freshest.dev_roles[number]);
-    }
   }
   AdoptBitmap(members, decision);
   AdoptDoubt(decision);
   for (size_t i = 0; i < members.size(); ++i) {
     const MemberVerdict& verdict = decision.members[i];
     if (!IsAdopted(verdict)) {
-      events_.Add(EventLevel::kWarning, "member left out", BaseName(members[i].report.path),
+      events_.Add(EventLevel::kWarning, "member left out", MemberNameOf(members[i].report.path),
                   verdict.reason);
       continue;  // its device is closed, and so let go
     }
@@ -115,13 +115,14 @@ absl::Status ArrayImpl::Adopt(std::vector<LoadedMember> members, const AssemblyD
   for (const std::string& warning : decision.warnings) {
     events_.Add(EventLevel::kWarning, "warning", "", warning);
   }
+  AdoptRoles(freshest);
   BuildView();
   dirty_.store(decision.dirty, std::memory_order_release);
   events_.Add(
       EventLevel::kInfo, "array started", "",
       absl::StrCat(geometry_.raid_disks() - decision.missing, " of ", geometry_.raid_disks(),
                    " members", read_only() ? ", read-only" : "", decision.dirty ? ", dirty" : ""));
-  return read_only() ? absl::OkStatus() : RecordStart(decision);
+  return read_only() ? absl::OkStatus() : RecordStart(decision, freshest);
 }
 
 void ArrayImpl::AdoptMember(LoadedMember loaded, const MemberVerdict& verdict) {
@@ -135,7 +136,7 @@ void ArrayImpl::AdoptMember(LoadedMember loaded, const MemberVerdict& verdict) {
   member->areas = loaded.areas;
   member->bad_blocks = std::move(loaded.bad_blocks);
   member->super = loaded.report.super;
-  member->replacement = verdict.is_replacement;
+  member->durable_events = member->super.events;
   member->spare = verdict.standing == MemberStanding::kSpare;
   member->corrected_errors.store(loaded.report.super.cnt_corrected_read);
   if (verdict.standing == MemberStanding::kInSync) {
@@ -143,9 +144,7 @@ void ArrayImpl::AdoptMember(LoadedMember loaded, const MemberVerdict& verdict) {
   } else if (verdict.standing == MemberStanding::kRecovering) {
     member->valid_bytes = std::min(verdict.recovery_bytes, geometry_.component_bytes() - 1);
   }
-  if (!member->replacement) {
-    member->slot = verdict.slot;
-  }
+  (verdict.is_replacement ? member->replaces : member->slot) = verdict.slot;
   if (member->counting != nullptr) {
     member->counting->SetRange(member->areas.data.begin, member->areas.data.end);
   }
@@ -162,12 +161,11 @@ void ArrayImpl::AdoptBitmap(const std::vector<LoadedMember>& members,
     return;
   }
   intent_ = std::make_unique<WriteIntent>(reference.bitmap_file);
-  time_base_s_.store(std::max<uint32_t>(1, intent_->super().daemon_sleep));
+  time_base_s_.store(std::clamp<uint32_t>(intent_->super().daemon_sleep, 1, kMaxTimeBaseSeconds));
   if (!decision.bitmap_usable) {
+    // The superblock goes on saying so until the new bits are durable: the next generation writes
+    // one that vouches for them.
     intent_->SetAll();
-    intent_->UpdateSuper([](BitmapSuperblock& super) {
-      super.state = super.state & ~(kBitmapStale | kBitmapWriteError);
-    });
     bits_differ_ = true;
   }
   for (size_t i = 0; i < members.size(); ++i) {
@@ -221,34 +219,48 @@ void ArrayImpl::BuildView() {
   }
 }
 
-// Slots whose member is not there have lost it; true when that is news.
-bool ArrayImpl::AdoptRoles() {
+// What the freshest table gives to numbers that nobody here has: a slot was lost with its member.
+void ArrayImpl::AdoptRoles(const Superblock& freshest) {
+  role_entries_ = std::min<uint32_t>(freshest.max_dev, kMaxDevices);
   absl::MutexLock lock(&state_);
-  bool is_news = false;
-  for (uint32_t number = 0; number < roles_.size(); ++number) {
-    const bool is_present = std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
+  for (uint32_t number = 0; number < role_entries_; ++number) {
+    const uint16_t role = freshest.dev_roles[number];
+    const bool is_here = std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
       return member->super.dev_number == number;
     });
-    if (roles_[number] < kRoleMax && !is_present) {
-      roles_[number] = kRoleFaulty;
-      is_news = true;
+    if (!is_here && (role < kRoleMax || role == kRoleFaulty)) {
+      faulty_numbers_.insert(number);
     }
   }
-  return is_news;
+}
+
+// Whether the freshest, or a member in a slot, has another table than all shall have. A spare's may
+// be old: nobody asks it.
+bool ArrayImpl::IsAnyTableOld(const Superblock& freshest) const {
+  absl::MutexLock lock(&state_);
+  const std::vector<uint16_t> table = RoleTable();
+  const auto is_old = [&](const Superblock& super) {
+    const size_t common = std::min<size_t>(table.size(), super.max_dev);
+    return !std::equal(table.begin(), table.begin() + static_cast<std::ptrdiff_t>(common),
+                       super.dev_roles.begin(),
+                       [](uint16_t ours, const le16& theirs) { return ours == theirs.get(); });
+  };
+  return is_old(freshest) || std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
+           return RoleOf(*member) < kRoleMax && is_old(member->super);
+         });
 }
 
 bool ArrayImpl::AnyBehind() const {
   absl::MutexLock lock(&state_);
-  const uint64_t events = events_count_;
-  return std::any_of(members_.begin(), members_.end(),
-                     [&](const auto& member) { return member->super.events != events; });
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return !member->faulty && member->durable_events != events_count_;
+  });
 }
 
 // What a read-write start has to make durable before anything else happens: force, slots that lost
 // their members, members that are an event behind, bits that not every member has. A clean start of
 // a whole array writes nothing.
-absl::Status ArrayImpl::RecordStart(const AssemblyDecision& decision) {
-  const bool behind = AnyBehind();
+absl::Status ArrayImpl::RecordStart(const AssemblyDecision& decision, const Superblock& freshest) {
   absl::MutexLock transition(&transition_);
   GateClosure closed(writes_gate_);
   if (bits_differ_) {
@@ -257,23 +269,24 @@ absl::Status ArrayImpl::RecordStart(const AssemblyDecision& decision) {
     MDVOL_RETURN_IF_ERROR(TakeOut(outcome.failures));
     MDVOL_RETURN_IF_ERROR(outcome.full);
   }
-  if (behind) {
+  const bool has_news = IsAnyTableOld(freshest);
+  if (AnyBehind()) {
     // They catch up first: two events in one step would leave them two behind after a crash.
-    generation_ = Generation::kNumbered;
+    generation_ = Generation::kPartlyWritten;
     MDVOL_RETURN_IF_ERROR(WriteGeneration());
   }
-  const bool lost_roles = AdoptRoles();
-  if (!decision.forced && !decision.dirty && !lost_roles && !bits_differ_) {
+  if (!decision.forced && !decision.dirty && !has_news && !bits_differ_) {
     return absl::OkStatus();
   }
   dirty_.store(true, std::memory_order_release);
+  MDVOL_RETURN_IF_ERROR(WriteGeneration());
   last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
-  return WriteGeneration();
+  return absl::OkStatus();
 }
 
-// The file's base name, with a number behind it when another member has it already.
+// The file's name, with a number behind it when another member has it already.
 std::string ArrayImpl::UniqueName(const std::string& path) const {
-  const std::string base = BaseName(path);
+  const std::string base = MemberNameOf(path);
   std::string name = base;
   for (int number = 2; std::any_of(members_.begin(), members_.end(),
                                    [&](const auto& m) { return m->name == name; });

@@ -58,8 +58,10 @@ absl::Status ArrayImpl::MarkDirty() {
       return absl::OkStatus();  // somebody else has done it, or the caller finds out
     }
     dirty_.store(true, std::memory_order_release);
-    last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
     MDVOL_RETURN_IF_ERROR(WriteGeneration());
+    // As of now: storing the superblocks may have taken longer than safe_mode_delay, and the write
+    // that asked for it is yet to come.
+    last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
   }
   PokeMaintenance();
   return absl::OkStatus();
@@ -187,16 +189,12 @@ absl::Status ArrayImpl::TakeOut(const MemberFailures& failures) {
 void ArrayImpl::TakeOut(ArrayMember& member, const std::string& why) {
   recorded_.store(false, std::memory_order_release);
   if (generation_ == Generation::kPartlyWritten) {
-    generation_ = Generation::kComplete;  // the member may carry its number
+    generation_ = Generation::kSpoilt;
   }
   {
     GateClosure closed(members_gate_);
     absl::MutexLock lock(&state_);
     member.faulty = true;
-    const uint32_t number = member.super.dev_number;
-    if (number < roles_.size()) {
-      roles_[number] = kRoleFaulty;
-    }
     if (member.slot.has_value()) {
       view_.slots[*member.slot] = SlotView();
       engine_.MembersChanged(view_);

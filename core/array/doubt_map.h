@@ -32,6 +32,10 @@ class DoubtMap {
   void Clear() ABSL_LOCKS_EXCLUDED(mutex_);
 
   bool Contains(uint64_t stripe) const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool Touches(StripeRange range) const ABSL_LOCKS_EXCLUDED(mutex_) {
+    const std::optional<StripeRange> next = Next(range.first);
+    return next.has_value() && next->first < range.first + range.count;
+  }
   bool empty() const { return marked_.load(std::memory_order_acquire) == 0; }
   // The first run of stripes in doubt that ends after `from`, one bit long at most.
   std::optional<StripeRange> Next(uint64_t from) const ABSL_LOCKS_EXCLUDED(mutex_);

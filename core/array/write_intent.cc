@@ -3,6 +3,7 @@
 #include "core/array/write_intent.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +14,8 @@ namespace mdvol {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
+// Beyond so many, bits are not remembered as recently used: they are cleared sooner than others.
+constexpr size_t kMaxUses = 65536;
 
 BitmapSuperblock SuperOf(const std::vector<uint8_t>& file) {
   BitmapSuperblock super;
@@ -30,8 +33,30 @@ WriteIntent::WriteIntent(std::vector<uint8_t> file) : file_(std::move(file)) {
   // does not fit covers nothing of the array (CheckBitmap).
   bits_ = std::min(CeilDiv(super.sync_size, chunk_bytes_ / kSectorBytes),
                    (file_.size() - kBitmapSuperBytes) * 8);
-  for (uint64_t bit = 0; bit < bits_; ++bit) {
+  const std::span<const uint8_t> bytes = std::span(file_).subspan(kBitmapSuperBytes);
+  for (uint64_t byte = 0; byte < bits_ / 8; ++byte) {
+    set_count_ += static_cast<uint64_t>(std::popcount(bytes[byte]));
+  }
+  for (uint64_t bit = RoundDown(bits_, 8); bit < bits_; ++bit) {
     set_count_ += Get(bit) ? 1u : 0u;
+  }
+}
+
+template <typename Visit>
+void WriteIntent::ForEachSet(Visit visit) const {
+  uint64_t left = set_count_;
+  for (uint64_t first = 0; left > 0 && first < bits_; first += 64) {
+    const size_t at = kBitmapSuperBytes + first / 8;
+    le64 bytes = 0;
+    std::memcpy(&bytes, file_.data() + at, std::min(sizeof(bytes), file_.size() - at));
+    for (uint64_t word = bytes; word != 0 && left > 0; word &= word - 1) {
+      const uint64_t bit = first + static_cast<uint64_t>(std::countr_zero(word));
+      if (bit >= bits_) {
+        return;  // padding, which may hold anything
+      }
+      visit(bit);
+      --left;
+    }
   }
 }
 
@@ -146,30 +171,36 @@ void WriteIntent::End(Range range) {
     MDVOL_CHECK(use.in_flight > 0);
     --use.in_flight;
     use.last_step = step_;
+    if (use.in_flight == 0 && uses_.size() > kMaxUses) {
+      uses_.erase(bit);
+      forgot_use_ = true;
+    }
   }
 }
 
 std::vector<uint64_t> WriteIntent::IdleBits() const {
   std::vector<uint64_t> idle;
-  if (set_count_ == 0) {
-    return idle;
-  }
-  for (uint64_t bit = 0; bit < bits_; ++bit) {
-    if (!Get(bit)) {
-      continue;
-    }
+  ForEachSet([&](uint64_t bit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto use = uses_.find(bit);
-    if (use == uses_.end() || (use->second.in_flight == 0 && use->second.last_step + 2 <= step_)) {
+    if (use == uses_.end() || IsIdle(use->second)) {
       idle.push_back(bit);
     }
-  }
+  });
   return idle;
+}
+
+void WriteIntent::Age() {
+  absl::MutexLock lock(&mutex_);
+  ++step_;
+  absl::erase_if(uses_, [this](const auto& entry)
+                            ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return IsIdle(entry.second); });
 }
 
 void WriteIntent::ClearIdle(const std::function<bool()>& flush_members, const Store& store) {
   {
     absl::MutexLock lock(&mutex_);
     ++step_;
+    forgot_use_ = false;
     if (IdleBits().empty()) {
       return;
     }
@@ -180,6 +211,9 @@ void WriteIntent::ClearIdle(const std::function<bool()>& flush_members, const St
   absl::MutexLock lock(&mutex_);
   while (in_flight_) {
     landed_.Wait(&mutex_);
+  }
+  if (forgot_use_) {
+    return;  // some of the bits may have been written under after the flush
   }
   // What was written meanwhile is not idle any more; what still is has been flushed since its last
   // write.
@@ -247,13 +281,11 @@ uint64_t WriteIntent::CountSetPages() const {
   absl::MutexLock lock(&mutex_);
   uint64_t pages = 0;
   uint64_t last_page = ~uint64_t{0};
-  for (uint64_t bit = 0; bit < bits_ && set_count_ != 0; ++bit) {
+  ForEachSet([&](uint64_t bit) {
     const uint64_t page = (kBitmapSuperBytes + bit / 8) / kPageBytes;
-    if (page != last_page && Get(bit)) {
-      last_page = page;
-      ++pages;
-    }
-  }
+    pages += page != last_page ? 1u : 0u;
+    last_page = page;
+  });
   return pages;
 }
 

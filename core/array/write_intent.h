@@ -60,6 +60,9 @@ class WriteIntent {
   // something undone: nothing here remembers it.
   void ClearIdle(const std::function<bool()>& flush_members, const Store& store)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // The step of a daemon that may not clear anything now: forgets when bits were last used, where
+  // that is long ago, so that the memory for it does not grow without bound.
+  void Age() ABSL_LOCKS_EXCLUDED(mutex_);
   // Clears all bits in memory, while no write is in flight; for a clean stop. Returns the pages to
   // store.
   std::vector<BitmapPage> ClearAll() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -87,6 +90,12 @@ class WriteIntent {
     uint64_t last_step = 0;
   };
 
+  // Calls visit(bit) for every set bit, ascending; costs a look at each 64 of them and no more.
+  template <typename Visit>
+  void ForEachSet(Visit visit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsIdle(const Use& use) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return use.in_flight == 0 && use.last_step + 2 <= step_;
+  }
   bool Get(uint64_t bit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Set(uint64_t bit, bool value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AllSet(Range range) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -104,7 +113,10 @@ class WriteIntent {
   absl::CondVar landed_;
   std::vector<uint8_t> file_ ABSL_GUARDED_BY(mutex_);
   uint64_t set_count_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Bits in use, and those used not long ago: any other that is set is idle. Never much more than
+  // kMaxUses of them.
   absl::flat_hash_map<uint64_t, Use> uses_ ABSL_GUARDED_BY(mutex_);
+  bool forgot_use_ ABSL_GUARDED_BY(mutex_) = false;  // since the last step
   absl::flat_hash_set<uint64_t> wanted_ ABSL_GUARDED_BY(mutex_);
   bool in_flight_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t step_ ABSL_GUARDED_BY(mutex_) = 0;
