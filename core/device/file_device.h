@@ -21,7 +21,10 @@ namespace mdvol {
 
 struct FileDeviceOptions {
   bool read_only = false;
-  bool direct = false;  // O_DIRECT; alignment_bytes() is then the logical block size
+  // O_DIRECT; alignment_bytes() is then what the kernel says that offsets, lengths and addresses
+  // need, the logical block size as a rule. It is reported as it is, be it more than the 4096 that
+  // an array can keep to: whoever assembles one refuses the member.
+  bool direct = false;
   bool lock = true;     // off only for looking without touching (examine of a mounted array)
 };
 

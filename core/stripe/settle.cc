@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
+#include "core/base/check.h"
 #include "core/device/io_batch.h"
 #include "core/parity/parity.h"
 #include "core/stripe/io_errors.h"
@@ -13,8 +14,6 @@
 
 namespace mdvol {
 namespace {
-
-using DataBlocks = absl::InlinedVector<ConstBlock, 16>;
 
 // The new bytes of a chunk that `extents` cover in these columns.
 std::byte* Assemble(std::span<const NewExtent> extents, uint32_t data_index, ColumnRange columns) {
@@ -30,60 +29,120 @@ std::byte* Assemble(std::span<const NewExtent> extents, uint32_t data_index, Col
   return bytes;
 }
 
-bool GatherData(const StripeFacts& facts, std::span<const NewExtent> extents, ColumnRange columns,
-                DataBlocks* data) {
-  IoBatch batch;
-  for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
-    const uint32_t slot = facts.roles().DataSlot(k);
-    const std::byte* bytes = nullptr;
-    if (facts.Readable(slot, columns)) {
-      std::byte* const into = Scratch::OfThisThread().Take(columns.size());
-      batch.AddRead(facts.Device(slot), facts.MemberOffset(slot, columns.begin), into,
-                    columns.size());
-      bytes = into;
-    } else if (!extents.empty()) {
-      if (CoverOf(extents, k, columns) != Cover::kWhole) {
-        return false;
-      }
-      bytes = Assemble(extents, k, columns);
-    }
-    data->push_back({facts.BlockIdOf(slot), bytes});
+class Piece {
+ public:
+  Piece(const StripeFacts& facts, std::span<const NewExtent> extents, ColumnRange columns)
+      : facts_(facts), extents_(extents), columns_(columns) {
+    Scratch::OfThisThread().Reset();
   }
-  return batch.empty() || batch.Run();
-}
 
-bool SettlePiece(const StripeFacts& facts, std::span<const NewExtent> extents, ColumnRange columns,
-                 MemberErrors* failed) {
-  Scratch& scratch = Scratch::OfThisThread();
-  scratch.Reset();
-  DataBlocks data;
-  if (!GatherData(facts, extents, columns, &data)) {
-    return false;
-  }
-  const uint32_t slots[] = {facts.roles().p_slot(), facts.roles().q_slot()};
-  std::byte* const parity[] = {scratch.Take(columns.size()), scratch.Take(columns.size())};
-  GenerateParity(data, parity[0], parity[1], columns.size());
-  IoBatch batch;
-  absl::InlinedVector<uint32_t, 2> written;
-  for (size_t i = 0; i < 2; ++i) {
-    if (facts.Access(slots[i], columns) != SlotAccess::kAbsent) {
-      batch.AddWrite(facts.Device(slots[i]), facts.MemberOffset(slots[i], columns.begin), parity[i],
-                     columns.size());
-      written.push_back(slots[i]);
+  bool Settle(MemberErrors* failed) {
+    if (!GatherData()) {
+      return false;
     }
-  }
-  bool is_settled = true;
-  if (!batch.empty() && !batch.Run()) {
-    for (size_t i = 0; i < written.size(); ++i) {
-      if (IsFull(batch.error(i))) {
-        is_settled = false;
-      } else if (batch.error(i) != 0) {
-        failed->push_back({.slot = written[i], .error = batch.error(i)});
+    absl::InlinedVector<uint32_t, 2> present;
+    for (const uint32_t slot : {facts_.roles().p_slot(), facts_.roles().q_slot()}) {
+      if (facts_.Access(slot, columns_) != SlotAccess::kAbsent) {
+        present.push_back(slot);
       }
     }
+    const absl::InlinedVector<uint32_t, 2> full = WriteParity(present, failed);
+    // Homeless blocks are what parity says they are. Where there is no more parity than that, it
+    // cannot be wrong, whatever it is.
+    if (full.empty() || homeless_.size() >= present.size()) {
+      return true;
+    }
+    return homeless_.size() == 1 && full.size() == 1 && FollowParity(full[0]) &&
+           WriteParity(present[0] == full[0] ? present[1] : present[0], failed);
   }
-  return is_settled;
-}
+
+ private:
+  std::byte* Take() { return Scratch::OfThisThread().Take(columns_.size()); }
+
+  void AddRead(IoBatch& batch, uint32_t slot, std::byte* into) const {
+    batch.AddRead(facts_.Device(slot), facts_.MemberOffset(slot, columns_.begin), into,
+                  columns_.size());
+  }
+
+  bool GatherData() {
+    IoBatch batch;
+    for (uint32_t k = 0; k < facts_.geometry().data_disks(); ++k) {
+      const uint32_t slot = facts_.roles().DataSlot(k);
+      const std::byte* bytes = nullptr;
+      if (facts_.Readable(slot, columns_)) {
+        std::byte* const into = Take();
+        AddRead(batch, slot, into);
+        bytes = into;
+      } else {
+        if (!extents_.empty() && CoverOf(extents_, k, columns_) != Cover::kWhole) {
+          return false;
+        }
+        homeless_.push_back(k);
+        bytes = extents_.empty() ? nullptr : Assemble(extents_, k, columns_);
+      }
+      data_.push_back({facts_.BlockIdOf(slot), bytes});
+    }
+    return batch.empty() || batch.Run();
+  }
+
+  // The slots whose file systems are full.
+  absl::InlinedVector<uint32_t, 2> WriteParity(std::span<const uint32_t> slots,
+                                               MemberErrors* failed) {
+    std::byte* const p = p_ != nullptr ? p_ : p_ = Take();
+    std::byte* const q = q_ != nullptr ? q_ : q_ = Take();
+    GenerateParity(data_, p, q, columns_.size());
+    IoBatch batch;
+    for (const uint32_t slot : slots) {
+      batch.AddWrite(facts_.Device(slot), facts_.MemberOffset(slot, columns_.begin),
+                     slot == facts_.roles().p_slot() ? p : q, columns_.size());
+    }
+    absl::InlinedVector<uint32_t, 2> full;
+    if (!batch.empty() && !batch.Run()) {
+      for (size_t i = 0; i < slots.size(); ++i) {
+        if (IsFull(batch.error(i))) {
+          full.push_back(slots[i]);
+        } else if (batch.error(i) != 0) {
+          failed->push_back({.slot = slots[i], .error = batch.error(i)});
+        }
+      }
+    }
+    return full;
+  }
+
+  bool WriteParity(uint32_t slot, MemberErrors* failed) {
+    return WriteParity(std::span(&slot, 1), failed).empty();
+  }
+
+  // Takes the homeless block from the parity that could not be written.
+  bool FollowParity(uint32_t slot) {
+    std::byte* const stored = slot == facts_.roles().p_slot() ? p_ : q_;
+    IoBatch batch;
+    AddRead(batch, slot, stored);
+    if (!batch.Run()) {
+      return false;
+    }
+    absl::InlinedVector<ConstBlock, 16> survivors;
+    for (uint32_t k = 0; k < data_.size(); ++k) {
+      if (k != homeless_[0]) {
+        survivors.push_back(data_[k]);
+      }
+    }
+    survivors.push_back({facts_.BlockIdOf(slot), stored});
+    std::byte* const bytes = Take();
+    const MutableBlock lost[] = {{data_[homeless_[0]].id, bytes}};
+    MDVOL_CHECK(Recover(survivors, lost, columns_.size()));
+    data_[homeless_[0]].bytes = bytes;
+    return true;
+  }
+
+  const StripeFacts& facts_;
+  const std::span<const NewExtent> extents_;
+  const ColumnRange columns_;
+  absl::InlinedVector<ConstBlock, 16> data_;  // by data index
+  absl::InlinedVector<uint32_t, 2> homeless_;
+  std::byte* p_ = nullptr;
+  std::byte* q_ = nullptr;
+};
 
 }  // namespace
 
@@ -94,11 +153,11 @@ bool SettleParity(const StripeFacts& facts, std::span<const NewExtent> extents, 
       facts.Access(roles.q_slot(), columns) == SlotAccess::kAbsent) {
     return true;  // there is no parity to be right or wrong
   }
-  const uint64_t longest = PieceBytes(facts.geometry().raid_disks() + 2);
+  const uint64_t longest = PieceBytes(facts.geometry().raid_disks() + 3);
   bool is_settled = true;
   for (uint64_t begin = columns.begin; begin < columns.end; begin += longest) {
     const ColumnRange piece{begin, std::min(begin + longest, columns.end)};
-    is_settled &= SettlePiece(facts, extents, piece, failed);
+    is_settled &= Piece(facts, extents, piece).Settle(failed);
   }
   return is_settled;
 }

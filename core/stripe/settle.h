@@ -14,9 +14,10 @@
 namespace mdvol {
 
 // Reads the data blocks of these columns again and writes P and Q of them. A data block that has no
-// readable home is taken from `extents`, if they cover it: whether its bytes were to be the old or
-// the new ones is open after a failed write, they only must be told from parity again. No extents
-// at all stand for zeroes. The caller leads the stripe and has marked stale blocks in `facts`.
+// readable home is taken from `extents`, if they cover it; where P or Q cannot be written, from
+// what that parity says: what it holds is open after a failed write, as long as all parity agrees.
+// No extents at all stand for zeroes. The caller leads the stripe and has marked stale blocks in
+// `facts`.
 //
 // False: parity is owed still. Members that refuse their parity for another reason than being full
 // are added to *failed. Works in the thread's Scratch: what the caller holds there is gone.

@@ -163,6 +163,35 @@ TEST(FullMemberSettlingTest, AMemberThatRefusesItsParityIsReportedAndNotBelieved
   EXPECT_EQ(before, after);
 }
 
+// A block without a home is what parity says it is; after a failed write that may be anything, but
+// all parity has to say the same.
+TEST(FullMemberSettlingTest, ParityThatCannotBeWrittenIsFollowed) {
+  const StripeRoles roles = StripeRig(FaultRigOptions(7)).geometry().RolesOf(1);
+  for (const uint32_t full : {roles.p_slot(), roles.q_slot(), roles.DataSlot(1)}) {
+    for (const uint32_t second : {roles.DataSlot(0), roles.DataSlot(2), roles.q_slot()}) {
+      if (full == second) {
+        continue;
+      }
+      StripeRig rig(FaultRigOptions(7));
+      rig.Lose(roles.DataSlot(0));
+      rig.Lose(second);
+      RefuseWrites(rig, full, ENOSPC);
+      const std::vector<std::byte> data(kFaultStripe, std::byte{0xcd});
+      const EngineResult result = rig.engine().Write(rig.view(), kFaultStripe, data);
+      EXPECT_EQ(result.error, ENOSPC);
+      EXPECT_TRUE(result.owed_stripes.empty());
+      std::vector<std::byte> before(kFaultStripe);
+      EXPECT_EQ(rig.engine().Read(rig.view(), kFaultStripe, before).error, 0);
+      if (second == roles.DataSlot(0)) {  // P and Q are both there, and say the same
+        std::vector<std::byte> after(kFaultStripe);
+        rig.Lose(roles.DataSlot(3));
+        EXPECT_EQ(rig.engine().Read(rig.view(), kFaultStripe, after).error, 0);
+        EXPECT_EQ(before, after);
+      }
+    }
+  }
+}
+
 TEST(FullMemberSettlingTest, DataThatCannotBeReadAgainLeavesTheParityOwed) {
   StripeRig rig(FaultRigOptions(6));
   const StripeRoles roles = rig.geometry().RolesOf(1);
