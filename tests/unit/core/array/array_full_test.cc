@@ -288,5 +288,78 @@ TEST_P(ArrayFullTest, AResyncWithoutSpaceIsFinishedLater) {
   EXPECT_EQ(array_.super(0).resync_offset, kResyncDone);
 }
 
+// I12: what was never even looked at is in doubt as before.
+TEST(ArrayFullResyncTest, AResyncThatCouldNotBeginEndsNoDoubt) {
+  TestArray array({.bitmap = false});
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Fill());
+  array.Crash();
+  std::vector<std::byte> noise(array.geometry().chunk_bytes());
+  array.prng().Fill(noise);
+  array.disks().Put(array.geometry().RolesOf(0).p_slot(),
+                    array.areas(array.geometry().RolesOf(0).p_slot()).data.begin, noise);
+  Opening opening;
+  opening.resync = false;
+  MDVOL_ASSERT_OK(array.Open(opening));
+  FillUp(array, 5, array.areas(5).super);
+  const size_t lost = (array.geometry().RolesOf(0).q_slot() + 1) % 5;
+  ASSERT_FALSE(array->FailMember(lost, "by hand").ok());  // must be recorded before any write
+  uint64_t skipped = 0;
+  MDVOL_ASSERT_OK(ResyncDoubtful(*array, &skipped));
+  EXPECT_EQ(skipped, array.geometry().stripe_count());
+  EXPECT_TRUE(array->NextDoubt(0).has_value());
+}
+
+// A good read stays one when the member that it could not mend cannot be recorded as failed.
+TEST_P(ArrayFullTest, AReadIsGoodThoughAFailureCannotBeRecorded) {
+  MDVOL_ASSERT_OK(array_.Open());
+  MDVOL_ASSERT_OK(array_.Fill());
+  FillUp(array_, 5, array_.areas(5).super);
+  const ByteRange bad{array_.areas(2).data.begin, array_.areas(2).data.begin + 4096};
+  for (const FaultOp op : {FaultOp::kRead, FaultOp::kWrite}) {
+    array_.fault(2).AddRule({.op = op, .offset_bytes = bad.begin, .length_bytes = bad.size()});
+  }
+  EXPECT_EQ(array_.CheckVolume(), "");
+  EXPECT_TRUE(array_->Snapshot().members[2].faulty);
+  EXPECT_NE(array_.EventText("failure not recorded"), "");
+  MDVOL_EXPECT_ERRNO(array_.Write(0, 1), ENOSPC);  // but nobody writes before it is
+}
+
+// I10: more is owed than is kept one by one; all of it is put right in the end.
+TEST(ArrayFullManyTest, WhatIsOwedInManyStripesIsKeptAsDoubt) {
+  TestArray array({.raid_disks = 4, .stripes = 4600, .bitmap_chunk_bytes = 256 * 4096});
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Fill());
+  for (const size_t disk : {0U, 1U, 2U, 3U}) {
+    FillUp(array, disk, array.areas(disk).data);
+  }
+  MDVOL_EXPECT_ERRNO(array.Fill(), ENOSPC);
+  for (const size_t disk : {0U, 1U, 2U, 3U}) {
+    array.fault(disk).ClearRules();
+  }
+  LetTimePass(array);
+  EXPECT_FALSE(array->NextDoubt(0).has_value());
+  EXPECT_FALSE(array->Snapshot().dirty);
+  EXPECT_TRUE(array.InconsistentStripes().empty());
+}
+
+// Not only when bits are cleared, which may be once a day.
+TEST_P(ArrayFullTest, OwedParityIsTriedAgainSoon) {
+  MDVOL_ASSERT_OK(array_.Open());
+  MDVOL_ASSERT_OK(array_.Fill());
+  if (GetParam().bitmap) {
+    MDVOL_ASSERT_OK(array_->SetBitmapTimeBase(24 * 3600));
+  }
+  for (const size_t disk : kAllSix) {
+    FillUp(array_, disk, array_.areas(disk).data);
+  }
+  MDVOL_EXPECT_ERRNO(array_.Write(0, 50000), ENOSPC);
+  LetTimePass(array_, 1);
+  EXPECT_TRUE(array_->Snapshot().dirty);
+  MakeRoom(array_);
+  LetTimePass(array_, 2);
+  EXPECT_FALSE(array_->Snapshot().dirty);
+}
+
 }  // namespace
 }  // namespace mdvol

@@ -174,6 +174,7 @@ TEST(ArrayKnobsTest, TheBitmapsTimeBaseIsKeptOnTheMembers) {
   TestArray array;
   MDVOL_ASSERT_OK(array.Open());
   MDVOL_EXPECT_ERRNO(array->SetBitmapTimeBase(0), EINVAL);
+  MDVOL_EXPECT_ERRNO(array->SetBitmapTimeBase(24 * 3600 + 1), EINVAL);
   MDVOL_ASSERT_OK(array->SetBitmapTimeBase(60));
   EXPECT_EQ(array->Snapshot().bitmap->time_base_s, 60U);
   MDVOL_ASSERT_OK(array.Write(0, 1));

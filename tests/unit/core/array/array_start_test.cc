@@ -410,6 +410,43 @@ TEST(ArrayStartTest, MembersThatDirectIoCannotReachAreRefused) {
   EXPECT_TRUE(absl::StrContains(MessageOf(status), "without --direct")) << status;
 }
 
+// What the engine rounds to is a power of two, 4 KiB at most.
+TEST(ArrayStartTest, MembersOfAnAlignmentThatTheEngineCannotKeepAreRefused) {
+  class OddlyAligned final : public MemberDevice {
+   public:
+    explicit OddlyAligned(std::unique_ptr<MemberDevice> inner) : inner_(std::move(inner)) {}
+    uint32_t alignment = 1;
+
+    const std::string& path() const override { return inner_->path(); }
+    uint64_t size_bytes() const override { return inner_->size_bytes(); }
+    uint32_t alignment_bytes() const override { return alignment; }
+    bool read_only() const override { return inner_->read_only(); }
+    void Submit(IoRequest& request) override { inner_->Submit(request); }
+    void Wait(IoRequest& request) override { inner_->Wait(request); }
+    absl::StatusOr<uint64_t> NextData(uint64_t at) override { return inner_->NextData(at); }
+    absl::StatusOr<uint64_t> NextHole(uint64_t at) override { return inner_->NextHole(at); }
+
+   private:
+    const std::unique_ptr<MemberDevice> inner_;
+  };
+  TestArray array;
+  Prepare(array);
+  for (const uint32_t alignment : {4096U, 8192U, 520U}) {
+    std::vector<LoadedMember> members;
+    for (const size_t i : kAllSix) {
+      auto device = std::make_unique<OddlyAligned>(array.disks().Open(i));
+      OddlyAligned& odd = *device;
+      auto member = LoadMember(std::move(device));
+      ASSERT_TRUE(member.ok());
+      odd.alignment = i == 3 ? alignment : 512;
+      members.push_back(*std::move(member));
+    }
+    const auto started = Array::Start(std::move(members), {}, array.clock(), array.events());
+    EXPECT_EQ(started.ok(), alignment == 4096) << alignment;
+    EXPECT_TRUE(started.ok() || absl::StrContains(MessageOf(started.status()), "--direct"));
+  }
+}
+
 // Old arrays have the bitmap 1 KiB behind the superblock: in one block of direct I/O.
 TEST(ArrayStartTest, SuperblockAndBitmapMayShareABlock) {
   for (const uint32_t alignment : {1U, 512U, 4096U}) {

@@ -341,6 +341,62 @@ TEST(WriteIntentTest, DoesNothingWhileNoBitIsDue) {
   EXPECT_EQ(flushes, 0);
 }
 
+// I10: while nothing may be cleared, for years perhaps, only what is in use is remembered.
+TEST(WriteIntentTest, AgeingForgetsWhatIsIdleAndNothingElse) {
+  WriteIntent intent(FileOf(100));
+  FakeDisk disk(FileOf(100));
+  ASSERT_TRUE(intent.Start({1, 1}, disk.AsStore()));
+  ASSERT_TRUE(intent.Start({2, 3}, disk.AsStore()));
+  intent.End({2, 3});
+  for (int i = 0; i < 3; ++i) {
+    intent.Age();
+  }
+  EXPECT_TRUE(intent.IsSet(1) && intent.IsSet(2) && disk.Durable(3));
+  intent.ClearIdle([] { return true; }, disk.AsStore());
+  EXPECT_TRUE(intent.IsSet(1));  // it is not over
+  EXPECT_FALSE(intent.IsSet(2) || intent.IsSet(3));
+  intent.End({1, 1});
+}
+
+// More bits than are remembered: none is cleared after a flush that its write came too late for.
+TEST(WriteIntentTest, ABitThatIsNotRememberedIsNotClearedTooEarly) {
+  constexpr uint64_t kBits = 70000;
+  WriteIntent intent(FileOf(kBits));
+  FakeDisk disk(FileOf(kBits));
+  ASSERT_TRUE(intent.Start({0, kBits - 1}, disk.AsStore()));
+  intent.End({0, kBits - 1});
+  ASSERT_TRUE(intent.Start({1, 1}, disk.AsStore()));
+  const auto write_late = [&] {
+    for (uint64_t bit = 0; bit < kBits; ++bit) {
+      EXPECT_TRUE(intent.Start({bit, bit}, &Refuse));
+      intent.End({bit, bit});
+    }
+    return true;
+  };
+  intent.ClearIdle(write_late, disk.AsStore());
+  EXPECT_EQ(intent.CountSet(), kBits);
+  intent.End({1, 1});
+  for (int i = 0; i < 4; ++i) {
+    intent.ClearIdle([] { return true; }, disk.AsStore());
+  }
+  EXPECT_EQ(intent.CountSet(), 0U);
+}
+
+// Bits lie where they lie, whatever follows them in the last byte or the last word.
+TEST(WriteIntentTest, PaddingBehindTheBitsIsNoBit) {
+  for (const uint64_t bits : {1ul, 7ul, 8ul, 63ul, 64ul, 65ul, 130ul}) {
+    std::vector<uint8_t> file = FileOf(bits);
+    std::fill(file.begin() + kBitmapSuperBytes, file.end(), uint8_t{0xff});
+    WriteIntent intent(std::move(file));
+    EXPECT_EQ(intent.CountSet(), bits);
+    EXPECT_EQ(intent.CountSetPages(), 1U);
+    FakeDisk disk(FileOf(bits));
+    intent.ClearIdle([] { return true; }, disk.AsStore());
+    EXPECT_EQ(intent.CountSet(), 0U) << bits;
+    EXPECT_EQ(intent.CountSetPages(), 0U);
+  }
+}
+
 // I1: the members must be durable before their bits go.
 TEST(WriteIntentTest, ClearsNothingWhenTheMembersCannotBeFlushed) {
   WriteIntent intent(FileOf(100, {1}));

@@ -248,6 +248,54 @@ TEST(AssemblyTest, ASpareThatWasChosenForASlotIsStillASpare) {
   EXPECT_EQ(decision.missing, 1u);
 }
 
+// Numbers are given out again. The spare left before the member of its number came.
+TEST(AssemblyTest, AnOldSpareDoesNotStandForTheMemberThatHasItsNumberNow) {
+  auto reports = SampleArray(5);
+  reports.push_back(SampleMember(reports[0], 5));
+  reports[5].super.dev_number = 2;
+  SetRole(reports[5], 2, kRoleSpare);
+  SetBehind(reports[5], 2);
+  const AssemblyDecision whole = ExpectRuns(reports);
+  ExpectStanding(whole, 5, Standing::kForeign, "whose number, 2, another member has got since");
+  EXPECT_EQ(whole.missing, 0u);
+  reports.erase(reports.begin() + 2);
+  ExpectRefused(reports, "none that is fresh for slot 2");
+  ExpectStanding(ExpectRuns(reports, kRun), 4, Standing::kSpare, "spare");
+}
+
+TEST(AssemblyTest, OfTwoSparesOfOneNumberTheFresherStays) {
+  auto reports = SampleArray(4);
+  for (const uint32_t i : {4u, 5u}) {
+    reports.push_back(SampleMember(reports[0], i));
+    reports[i].super.dev_number = 4;
+  }
+  SetBehind(reports[4], 1);
+  const AssemblyDecision decision = ExpectRuns(reports);
+  ExpectStanding(decision, 4, Standing::kForeign, "left out: a spare whose number");
+  ExpectStanding(decision, 5, Standing::kSpare, "spare");
+}
+
+TEST(AssemblyTest, AReplacementOfTheNumberOfItsOriginalIsRefused) {
+  auto reports = SampleArray(4);
+  reports.push_back(SampleMember(reports[0], 4));
+  reports[4].super.dev_number = 1;
+  reports[4].super.feature_map = reports[4].super.feature_map | kFeatureReplacement;
+  ExpectRefused(reports, "both claim slot 1");
+}
+
+TEST(AssemblyTest, ForceTakesNoMemberWhoseNumberAnotherHasNow) {
+  auto reports = SampleArray(5);
+  for (const uint32_t i : {2u, 3u, 4u}) {
+    SetBehind(reports[i], 20);
+    for (const uint32_t fresh : {0u, 1u}) SetRole(reports[fresh], i, kRoleFaulty);
+  }
+  reports[3].super.dev_number = 1;  // slot 1 by its own table, long ago
+  SetRole(reports[3], 1, 3);
+  const AssemblyDecision decision = ExpectRuns(reports, {.force = true});
+  EXPECT_FALSE(decision.slots[3].has_value());
+  EXPECT_EQ(decision.missing, 1u);
+}
+
 TEST(AssemblyTest, AFailedSpareIsLeftOut) {
   auto reports = SampleArray(4);
   SetRole(reports, 4, kRoleFaulty);
