@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -129,7 +130,11 @@ absl::Status RunCreate(const CreateOptions& options, VerbContext& context) {
     return NameTouchedMembers(status, request);
   }
   std::move(remove_made).Cancel();
-  context.out << Summary(request, plan);
+  context.out << Summary(request, plan) << std::flush;
+  if (!context.out) {
+    return ErrnoStatus(EIO, "the array " + FormatUuidColons(request.array_uuid) +
+                                " was created, but standard output could not be written");
+  }
   return absl::OkStatus();
 }
 
