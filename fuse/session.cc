@@ -2,6 +2,7 @@
 
 #include "fuse/session.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -43,19 +44,34 @@ std::string EscapeOption(const std::string& value) {
   return escaped;
 }
 
+constexpr std::array kStandardStreams{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+
 // What libfuse and fusermount3 print while `call` runs, as one line. They report to standard error
-// and give no reason otherwise. Only while no other thread prints there.
+// and give no reason otherwise. Nothing else of our streams is lent to them: with -o auto_unmount a
+// fusermount3 stays for as long as the mount, and who reads our output would wait for its end. Only
+// while no other thread uses these streams.
 template <typename Call>
 std::string CaptureStandardError(Call&& call) {
-  const UniqueFd saved(::dup(STDERR_FILENO));
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const UniqueFd memory(::memfd_create("mdvol-stderr", MFD_CLOEXEC));
-  if (!saved.valid() || !memory.valid()) {
+  std::array<UniqueFd, kStandardStreams.size()> saved;
+  bool is_complete = null.valid() && memory.valid();
+  for (const int stream : kStandardStreams) {
+    UniqueFd& copy = saved[static_cast<size_t>(stream)];
+    copy.reset(::fcntl(stream, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    is_complete &= copy.valid();
+  }
+  if (!is_complete) {
     call();
     return {};
   }
-  ::dup2(memory.get(), STDERR_FILENO);
+  for (const int stream : kStandardStreams) {
+    ::dup2(stream == STDERR_FILENO ? memory.get() : null.get(), stream);
+  }
   call();
-  ::dup2(saved.get(), STDERR_FILENO);
+  for (const int stream : kStandardStreams) {
+    ::dup2(saved[static_cast<size_t>(stream)].get(), stream);
+  }
   std::string text(4096, '\0');
   const ssize_t count = ::pread(memory.get(), text.data(), text.size(), 0);
   text.resize(count > 0 ? static_cast<size_t>(count) : 0);
