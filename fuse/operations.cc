@@ -208,11 +208,18 @@ void ReleaseFolder(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
 
 // ---- The volume ------------------------------------------------------------------------------
 
+// What OpenVolume gives a handle. The kernel flushes after a write of a plain handle that asks for
+// O_DSYNC, O_SYNC or RWF_DSYNC; of a FOPEN_DIRECT_IO handle it only passes the flags on. Kept apart
+// by how the handle was opened, because fcntl can take O_DIRECT off its flags later.
+constexpr uint64_t kPlainHandle = 0;
+constexpr uint64_t kParallelHandle = 1;
+
 // Writes of several threads through O_DIRECT are then carried side by side, as on a block device; a
 // plain open lets them in one by one. libfuse 3.14 has no name for FOPEN_PARALLEL_DIRECT_WRITES, so
 // the kernel's own struct is sent.
 int ReplyOpenParallel(fuse_req_t request) {
   fuse_open_out reply{};
+  reply.fh = kParallelHandle;
   // KEEP_CACHE: what buffered openers have cached stays valid, and theirs.
   reply.open_flags = FOPEN_DIRECT_IO | FOPEN_PARALLEL_DIRECT_WRITES | FOPEN_KEEP_CACHE;
   const iovec data{&reply, sizeof(reply)};
@@ -227,7 +234,7 @@ void OpenVolume(fuse_req_t request, fuse_file_info* info) {
     ReplyStatus(request, status);
     return;
   }
-  info->fh = 0;
+  info->fh = kPlainHandle;
   info->keep_cache = 1;
   const bool is_parallel = (info->flags & O_DIRECT) != 0 && context.has_parallel_direct_writes;
   const int result = is_parallel ? ReplyOpenParallel(request) : fuse_reply_open(request, info);
@@ -249,12 +256,20 @@ void ReadVolume(fuse_req_t request, size_t size, off_t offset) {
 
 // `data` lies in the worker's own receive buffer, where the kernel has copied it: nobody can change
 // it while parity is computed (I4). The buffer is placed so that it is aligned, too (worker.h).
-void WriteVolume(fuse_req_t request, const char* data, size_t size, off_t offset) {
+void WriteVolume(fuse_req_t request, const char* data, size_t size, off_t offset,
+                 const fuse_file_info* info) {
+  VolumeFile& volume = VolumeOf(request);
   const absl::StatusOr<size_t> count =
-      VolumeOf(request).Write(static_cast<uint64_t>(offset), AsBytes(data, size));
+      volume.Write(static_cast<uint64_t>(offset), AsBytes(data, size));
   if (!count.ok()) {
     ReplyStatus(request, count.status());
     return;
+  }
+  if (info->fh == kParallelHandle && (info->flags & (O_DSYNC | O_SYNC)) != 0) {
+    if (const absl::Status flushed = volume.Sync(); !flushed.ok()) {
+      ReplyStatus(request, flushed);
+      return;
+    }
   }
   fuse_reply_write(request, *count);
 }
@@ -337,7 +352,7 @@ void Read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset, fuse_
 
 void Write(fuse_req_t request, fuse_ino_t inode, const char* data, size_t size, off_t offset,
            fuse_file_info* info) {
-  inode == kVolumeInode ? WriteVolume(request, data, size, offset)
+  inode == kVolumeInode ? WriteVolume(request, data, size, offset, info)
                         : WriteControl(request, data, size, info);
 }
 

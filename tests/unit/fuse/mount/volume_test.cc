@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -84,6 +85,40 @@ TEST_F(MountedVolumeTest, DirectAccessWorksAtAnySizeAndOffset) {
     }
   }
   EXPECT_EQ(array().unaligned_write_count, 0U);
+}
+
+// O_DSYNC, O_SYNC and RWF_DSYNC ask for it; the kernel does it itself for some handles only.
+TEST_F(MountedVolumeTest, SynchronousWritesAreFlushedBeforeTheyReturn) {
+  AlignedBuffer buffer(4096);
+  const iovec data{buffer.data(), 4096};
+  struct Case {
+    int open_flags;
+    int write_flags;
+    bool is_flushed;
+  };
+  for (const int direct : {0, O_DIRECT}) {
+    for (const Case& c : {Case{O_DSYNC, 0, true}, Case{O_SYNC, 0, true}, Case{0, RWF_DSYNC, true},
+                          Case{0, RWF_SYNC, true}, Case{0, 0, false}}) {
+      const UniqueFd file = Open(O_RDWR | direct | c.open_flags);
+      const uint64_t before = array().flush_count;
+      ASSERT_EQ(::pwritev2(file.get(), &data, 1, 8192, c.write_flags), 4096);
+      EXPECT_EQ(array().flush_count > before, c.is_flushed)
+          << direct << ' ' << c.open_flags << ' ' << c.write_flags;
+      array().flush_error = EIO;
+      const ssize_t written = ::pwritev2(file.get(), &data, 1, 8192, c.write_flags);
+      EXPECT_EQ(written, c.is_flushed ? -1 : 4096)
+          << direct << ' ' << c.open_flags << ' ' << c.write_flags;
+      array().flush_error = 0;
+    }
+  }
+}
+
+TEST_F(MountedVolumeTest, AHandleThatLosesItsDirectFlagIsStillFlushed) {
+  const UniqueFd file = Open(O_RDWR | O_DIRECT | O_DSYNC);
+  ASSERT_EQ(::fcntl(file.get(), F_SETFL, 0), 0);  // O_DSYNC cannot be taken away.
+  const uint64_t before = array().flush_count;
+  ASSERT_EQ(Write(file, 0, 4096), 4096);
+  EXPECT_GT(array().flush_count, before);
 }
 
 TEST_F(MountedVolumeTest, DirectAndBufferedOpenersSeeTheSameBytes) {
