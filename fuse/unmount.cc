@@ -4,17 +4,22 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <fstream>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "core/base/retry.h"
 #include "core/base/status.h"
+#include "core/base/unique_fd.h"
 
 namespace mdvol {
 namespace {
@@ -36,9 +41,20 @@ std::string Unescape(std::string_view text) {
   return result;
 }
 
-// Runs fusermount3 and waits; its own message goes to nowhere, ours says more.
-absl::StatusOr<int> RunFusermount(const std::string& mountpoint, UnmountKind kind) {
-  std::vector<std::string> words{"fusermount3", "-u", "-q"};
+// What a program has written to `file`, as one line.
+std::string ReadLine(int file) {
+  std::string text(4096, '\0');
+  const ssize_t count = ::pread(file, text.data(), text.size(), 0);
+  text.resize(count > 0 ? static_cast<size_t>(count) : 0);
+  text.erase(text.find_last_not_of('\n') + 1);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+// Runs fusermount3 and waits. The exit code, and what it said in *said.
+absl::StatusOr<int> RunFusermount(const std::string& mountpoint, UnmountKind kind,
+                                  std::string* said) {
+  std::vector<std::string> words{"fusermount3", "-u"};
   if (kind == UnmountKind::kLazy) {
     words.emplace_back("-z");
   }
@@ -50,9 +66,13 @@ absl::StatusOr<int> RunFusermount(const std::string& mountpoint, UnmountKind kin
   }
   arguments.push_back(nullptr);
 
+  const UniqueFd memory(::memfd_create("mdvol-stderr", MFD_CLOEXEC));
+  if (!memory.valid()) {
+    return SystemError(errno, "memfd_create");
+  }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, memory.get(), STDERR_FILENO);
   pid_t child = 0;
   const int error =
       posix_spawnp(&child, "fusermount3", &actions, nullptr, arguments.data(), environ);
@@ -64,7 +84,36 @@ absl::StatusOr<int> RunFusermount(const std::string& mountpoint, UnmountKind kin
   if (RetryOnEintr([&] { return ::waitpid(child, &status, 0); }) < 0) {
     return SystemError(errno, "fusermount3");
   }
+  *said = ReadLine(memory.get());
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+// A mount belongs to who made it.
+absl::Status CheckOwner(const std::string& mountpoint) {
+  MDVOL_ASSIGN_OR_RETURN(const std::optional<MountInfo> mount, FindMount(mountpoint));
+  if (!mount.has_value()) {
+    return ErrnoStatus(EINVAL, mountpoint + ": unmount: nothing is mounted there");
+  }
+  if (mount->user_id.has_value() && *mount->user_id != ::geteuid()) {
+    return ErrnoStatus(EPERM, mountpoint + ": unmount: it was mounted by user " +
+                                  std::to_string(*mount->user_id) +
+                                  ": only that user or root can take it away");
+  }
+  return absl::OkStatus();
+}
+
+// "rw,user_id=1000,group_id=1000"
+std::optional<uid_t> UserIdOf(std::string_view super_options) {
+  constexpr std::string_view kKey = "user_id=";
+  for (const absl::string_view option :
+       absl::StrSplit(absl::string_view(super_options.data(), super_options.size()), ',')) {
+    uint32_t user_id = 0;
+    if (absl::StartsWith(option, {kKey.data(), kKey.size()}) &&
+        absl::SimpleAtoi(option.substr(kKey.size()), &user_id)) {
+      return user_id;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -77,13 +126,18 @@ absl::Status Unmount(const std::string& mountpoint, UnmountKind kind) {
   if (errno != EPERM) {
     return SystemError(errno, mountpoint + ": unmount");
   }
-  MDVOL_ASSIGN_OR_RETURN(const int exit_code, RunFusermount(mountpoint, kind));
+  MDVOL_RETURN_IF_ERROR(CheckOwner(mountpoint));
+  std::string said;
+  MDVOL_ASSIGN_OR_RETURN(const int exit_code, RunFusermount(mountpoint, kind, &said));
   if (exit_code == 0) {
     return absl::OkStatus();
   }
-  // fusermount3 says why in words only. Of what can be wrong with a mount of ours, in use is what
-  // remains.
-  return SystemError(EBUSY, mountpoint + ": unmount by fusermount3");
+  // fusermount3 says why in words only, and in English whatever the locale.
+  if (absl::EndsWith(said, "Device or resource busy")) {
+    return SystemError(EBUSY, mountpoint + ": unmount by fusermount3");
+  }
+  return ErrnoStatus(
+      EPERM, mountpoint + ": unmount: " + (said.empty() ? "fusermount3 gave no reason" : said));
 }
 
 std::optional<MountInfo> ParseMountInfoLine(std::string_view line) {
@@ -97,7 +151,9 @@ std::optional<MountInfo> ParseMountInfoLine(std::string_view line) {
   if (separator + 2 >= fields.size()) {
     return std::nullopt;
   }
-  return MountInfo{Unescape(fields[4]), fields[separator + 1], Unescape(fields[separator + 2])};
+  const std::string super_options = separator + 3 < fields.size() ? fields[separator + 3] : "";
+  return MountInfo{Unescape(fields[4]), fields[separator + 1], Unescape(fields[separator + 2]),
+                   UserIdOf(super_options)};
 }
 
 absl::StatusOr<std::optional<MountInfo>> FindMount(std::string_view mountpoint) {

@@ -5,6 +5,8 @@
 #ifndef MDVOL_FUSE_UNMOUNT_H_
 #define MDVOL_FUSE_UNMOUNT_H_
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,13 +19,15 @@ namespace mdvol {
 
 enum class UnmountKind { kIfUnused, kLazy };
 
-// EBUSY when it is in use and not kLazy. umount2 where the kernel lets us, else fusermount3.
+// EBUSY when it is in use and not kLazy, EPERM when it is another user's mount: the message says
+// who may. umount2 where the kernel lets us, else fusermount3.
 absl::Status Unmount(const std::string& mountpoint, UnmountKind kind);
 
 struct MountInfo {
   std::string mountpoint;
-  std::string type;    // "fuse.mdvol"
-  std::string source;  // fsname
+  std::string type;              // "fuse.mdvol"
+  std::string source;            // fsname
+  std::optional<uid_t> user_id;  // who mounted it, where the file system says so, as FUSE does
 };
 
 // The type under which our mounts are listed.

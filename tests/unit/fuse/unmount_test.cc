@@ -3,8 +3,12 @@
 #include "fuse/unmount.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <string>
 
 #include "core/base/status.h"
 
@@ -18,6 +22,7 @@ TEST(UnmountTest, ReadsALineOfMountinfo) {
   EXPECT_EQ(info->mountpoint, "/mnt/a");
   EXPECT_EQ(info->type, "fuse.mdvol");
   EXPECT_EQ(info->source, "host:big");
+  EXPECT_EQ(info->user_id, 0U);
 }
 
 TEST(UnmountTest, ReadsALineWithoutOptionalFields) {
@@ -25,6 +30,37 @@ TEST(UnmountTest, ReadsALineWithoutOptionalFields) {
   ASSERT_TRUE(info.has_value());
   EXPECT_EQ(info->mountpoint, "/mnt");
   EXPECT_EQ(info->type, "ext4");
+  EXPECT_FALSE(info->user_id.has_value());
+}
+
+TEST(UnmountTest, ReadsWhoMountedIt) {
+  const auto user_id_of = [](const std::string& options) {
+    return ParseMountInfoLine("36 35 98:0 / /mnt rw - fuse.mdvol x " + options)->user_id;
+  };
+  EXPECT_EQ(user_id_of("rw,user_id=1000,group_id=7,allow_other"), 1000U);
+  EXPECT_EQ(user_id_of("user_id=4294967294"), 4294967294U);
+  for (const char* options : {"", "rw", "user_id=", "user_id=x", "user_id=-1", "xuser_id=1"}) {
+    EXPECT_FALSE(user_id_of(options).has_value()) << options;
+  }
+}
+
+TEST(UnmountTest, WithoutFusermountThatIsSaid) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Not as root, who needs none.
+    ::setenv("PATH", "/nonexistent", 1);
+    if (::geteuid() == 0 && ::seteuid(65534) != 0) {
+      ::_exit(1);
+    }
+    const absl::Status status = Unmount("/proc", UnmountKind::kIfUnused);
+    ::_exit(ErrnoOf(status) == ENOENT &&
+                    MessageOf(status).find("package fuse3") != std::string::npos
+                ? 0
+                : 2);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(UnmountTest, ResolvesEscapedCharacters) {
