@@ -2,15 +2,15 @@
 
 #include "fuse/members.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/base/units.h"
 #include "core/device/counting_device.h"
 #include "core/device/file_device.h"
+#include "fuse/member_word.h"
 
 namespace mdvol {
 namespace {
@@ -74,21 +74,20 @@ std::map<std::string, FaultDevice*, std::less<>> FaultsByName(
   return faults;
 }
 
-const MemberSnapshot* FindMember(const ArraySnapshot& array, const std::string& text) {
-  const absl::StatusOr<uint64_t> slot = ParseUnsigned(text);
-  const auto found =
-      std::find_if(array.members.begin(), array.members.end(), [&](const MemberSnapshot& member) {
-        return slot.ok() ? member.slot == *slot : member.name == text || member.path == text;
-      });
-  return found == array.members.end() ? nullptr : &*found;
-}
-
 absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& array,
                                  const std::map<std::string, FaultDevice*>& faults_by_path) {
+  std::vector<MemberTitles> titles;
+  for (const MemberSnapshot& member : array.members) {
+    titles.push_back({member.name, member.path, member.slot, std::nullopt});
+  }
   for (const FaultConfig& fault : config.faults) {
-    const MemberSnapshot* const member = FindMember(array, fault.member);
+    const absl::StatusOr<std::optional<size_t>> found =
+        FindMemberByWord(titles, fault.member, PathMatch::kText);
+    if (!found.ok()) {
+      return UsageError(fault.where + ": fault.member: " + MessageOf(found.status()));
+    }
     const auto device =
-        member == nullptr ? faults_by_path.end() : faults_by_path.find(member->path);
+        found->has_value() ? faults_by_path.find(titles[**found].path) : faults_by_path.end();
     if (device == faults_by_path.end()) {
       return UsageError(fault.where + ": fault.member: the array has no member '" + fault.member +
                         "': give a slot number, a path or a file name");

@@ -30,10 +30,8 @@ absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock);
 std::map<std::string, FaultDevice*, std::less<>> FaultsByName(
     const std::map<std::string, FaultDevice*>& faults_by_path, const ArraySnapshot& array);
 
-// The member that `text` means: a slot number, its name, or its path. Null when there is none.
-const MemberSnapshot* FindMember(const ArraySnapshot& array, const std::string& text);
-
-// Sets the faults of the configuration. A usage error names a member that does not exist.
+// Sets the faults of the configuration, whose members are named as member_word.h says. A usage
+// error names a member that does not exist, or a word that means two.
 absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& array,
                                  const std::map<std::string, FaultDevice*>& faults_by_path);
 

@@ -14,6 +14,7 @@
 #include "core/device/file_device.h"
 #include "core/metadata/assembly.h"
 #include "fuse/cli/member_paths.h"
+#include "fuse/member_word.h"
 
 namespace mdvol {
 namespace {
@@ -63,15 +64,21 @@ void PrintParity(const ArrayMap& map, uint64_t stripe, const ByteRange& part, st
   Print(map, {part, stripe, roles.q_slot(), data_offset_bytes, ChunkKind::kQ}, out);
 }
 
-const MappedMember* FindMember(const ArrayMap& map, const std::string& text) {
+absl::StatusOr<const MappedMember*> FindMember(const ArrayMap& map, const std::string& text) {
+  std::vector<MemberTitles> titles;
   for (const MappedMember& member : map.members) {
-    if (member.path == text || member.name == text) {
-      return &member;
-    }
+    titles.push_back({member.name, member.path, member.slot, std::nullopt});
   }
-  const auto slot = ParseUnsigned(text);
-  return slot.ok() && *slot < map.geometry.raid_disks() ? map.InSlot(static_cast<uint32_t>(*slot))
-                                                        : nullptr;
+  const absl::StatusOr<std::optional<size_t>> found =
+      FindMemberByWord(titles, text, PathMatch::kFile);
+  if (!found.ok()) {
+    return UsageError("--member: " + MessageOf(found.status()));
+  }
+  if (!found->has_value()) {
+    return UsageError(
+        absl::StrCat("--member ", text, ": no such member: give a path, a name or a slot number"));
+  }
+  return &map.members[**found];
 }
 
 // What lies at an offset of a member that is not in its data area.
@@ -186,11 +193,7 @@ absl::Status MapVolumeRange(const ArrayMap& map, const ByteRange& range, std::os
 absl::Status MapMemberRange(const ArrayMap& map, const std::string& member_text,
                             const ByteRange& range, std::ostream& out) {
   const ArrayGeometry& geometry = map.geometry;
-  const MappedMember* const member = FindMember(map, member_text);
-  if (member == nullptr) {
-    return UsageError(absl::StrCat("--member ", member_text,
-                                   ": no such member: give a path, a name or a slot number"));
-  }
+  MDVOL_ASSIGN_OR_RETURN(const MappedMember* const member, FindMember(map, member_text));
   if (!member->slot.has_value()) {
     return UsageError(
         absl::StrCat(member->path, ": holds no slot of the array, so nothing of the volume"));

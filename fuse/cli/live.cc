@@ -8,16 +8,14 @@
 
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "core/base/retry.h"
 #include "core/base/status.h"
 #include "core/base/unique_fd.h"
-#include "core/base/units.h"
+#include "fuse/member_word.h"
 #include "fuse/mountpoint.h"
 #include "fuse/unmount.h"
 
@@ -34,11 +32,6 @@ absl::Status DescribeError(const std::string& path, int error_number) {
     default:
       return SystemError(error_number, path);
   }
-}
-
-bool NamesSameFile(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return a == b || std::filesystem::equivalent(a, b, error);
 }
 
 }  // namespace
@@ -98,7 +91,9 @@ absl::StatusOr<std::vector<LiveMember>> LiveMount::Members() const {
       LiveMember& live = members.emplace_back();
       live.name = member.at("name");
       live.path = member.at("path");
-      live.slot = member.at("slot").is_null() ? -1 : member.at("slot").get<int>();
+      if (!member.at("slot").is_null()) {
+        live.slot = member.at("slot").get<uint32_t>();
+      }
       live.number = member.at("dev_number");
     }
   } catch (const nlohmann::json::exception&) {
@@ -109,24 +104,17 @@ absl::StatusOr<std::vector<LiveMember>> LiveMount::Members() const {
 
 absl::StatusOr<LiveMember> LiveMount::FindMember(const std::string& text) const {
   MDVOL_ASSIGN_OR_RETURN(const std::vector<LiveMember> members, Members());
-  const absl::StatusOr<uint64_t> number = ParseUnsigned(text);
-  const LiveMember* without_slot = nullptr;
+  std::vector<MemberTitles> titles;
   for (const LiveMember& member : members) {
-    const auto is_number = [&number](int value) {
-      return number.ok() && value >= 0 && static_cast<uint64_t>(value) == *number;
-    };
-    if (is_number(member.slot) || member.name == text || NamesSameFile(member.path, text)) {
-      return member;
-    }
-    if (member.slot < 0 && is_number(member.number)) {
-      without_slot = &member;
-    }
+    titles.push_back({member.name, member.path, member.slot, member.number});
   }
-  if (without_slot != nullptr) {
-    return *without_slot;
+  MDVOL_ASSIGN_OR_RETURN(const std::optional<size_t> found,
+                         FindMemberByWord(titles, text, PathMatch::kFile));
+  if (!found.has_value()) {
+    return ErrnoStatus(ENODEV, text + ": no member of " + path_ +
+                                   ": give a path, a name of mdvol detail, or a slot number");
   }
-  return ErrnoStatus(ENODEV, text + ": no member of " + path_ +
-                                 ": give a path, a name of mdvol detail, or a slot number");
+  return members[*found];
 }
 
 }  // namespace mdvol

@@ -4,6 +4,8 @@
 #ifndef MDVOL_FUSE_CLI_LIVE_H_
 #define MDVOL_FUSE_CLI_LIVE_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +19,8 @@ namespace mdvol {
 struct LiveMember {
   std::string name;
   std::string path;
-  int slot = -1;  // -1: none
-  int number = -1;
+  std::optional<uint32_t> slot;
+  uint32_t number = 0;  // Number in `detail`
 };
 
 class LiveMount {
@@ -34,9 +36,7 @@ class LiveMount {
   absl::Status Write(const std::string& name, std::string_view value) const;
 
   absl::StatusOr<std::vector<LiveMember>> Members() const;
-  // The member that `text` means: a path, the NAME of dev-NAME, or a slot number. Where a slot is
-  // empty, its number means the member without a slot that has it as Number in `detail`: mostly the
-  // one that failed there.
+  // The member that `text` means (member_word.h): a path, the NAME of dev-NAME, or a slot number.
   absl::StatusOr<LiveMember> FindMember(const std::string& text) const;
 
  private:

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "core/array/member_name.h"
 #include "core/base/status.h"
 #include "core/device/file_device.h"
 
@@ -43,12 +44,12 @@ absl::Status CheckDistinctFiles(const std::vector<std::string>& paths) {
 std::vector<std::string> ShortNames(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
   for (const std::string& path : paths) {
-    names.push_back(std::filesystem::path(path).filename().string());
+    names.push_back(MemberNameOf(path));
   }
   const std::vector<std::string> base_names = names;
   for (size_t i = 0; i < names.size(); ++i) {
     if (std::count(base_names.begin(), base_names.end(), base_names[i]) > 1) {
-      names[i] = paths[i];
+      names[i] = AsOneWord(paths[i]);
     }
   }
   return names;

@@ -27,30 +27,35 @@ class MembersTest : public ::testing::Test {
   std::unique_ptr<FaultDevice> third_ = NewFault("/images/d3.img");
 };
 
-TEST_F(MembersTest, AMemberIsMeantBySlotNameOrPath) {
-  EXPECT_EQ(FindMember(array_, "3"), &array_.members[3]);
-  EXPECT_EQ(FindMember(array_, "d3.img"), &array_.members[3]);
-  EXPECT_EQ(FindMember(array_, "/images/d3.img"), &array_.members[3]);
-  EXPECT_EQ(FindMember(array_, "6"), nullptr);
-  EXPECT_EQ(FindMember(array_, "d9.img"), nullptr);
-  EXPECT_EQ(FindMember(array_, ""), nullptr);
-}
-
 TEST_F(MembersTest, FaultDevicesAreFoundByTheNameThatTheArrayGave) {
   const auto by_name = FaultsByName(faults_, array_);
   ASSERT_EQ(by_name.size(), 1U);
   EXPECT_EQ(by_name.at("d3.img"), third_.get());
 }
 
-TEST_F(MembersTest, ConfiguredFaultsReachTheirMember) {
+TEST_F(MembersTest, ConfiguredFaultsReachTheirMemberBySlotNameOrPath) {
+  size_t count = 0;
+  for (const char* member : {"3", "d3.img", "/images/d3.img"}) {
+    Config config;
+    config.faults.push_back({member, "array.toml:7:10", FaultRule{}});
+    ASSERT_TRUE(SetConfiguredFaults(config, array_, faults_).ok()) << member;
+    EXPECT_EQ(third_->Rules().size(), ++count);
+  }
+}
+
+TEST_F(MembersTest, AFaultOfAWordThatMeansTwoMembersIsAUsageError) {
+  array_.members[2].name = "3";
   Config config;
   config.faults.push_back({"3", "array.toml:7:10", FaultRule{}});
-  ASSERT_TRUE(SetConfiguredFaults(config, array_, faults_).ok());
-  EXPECT_EQ(third_->Rules().size(), 1U);
+  const absl::Status status = SetConfiguredFaults(config, array_, faults_);
+  EXPECT_TRUE(IsUsageError(status));
+  EXPECT_THAT(MessageOf(status), ::testing::HasSubstr("array.toml:7:10: "));
+  EXPECT_THAT(MessageOf(status), ::testing::HasSubstr("means two members"));
+  EXPECT_TRUE(third_->Rules().empty());
 }
 
 TEST_F(MembersTest, AFaultOfNoMemberIsAUsageError) {
-  for (const char* member : {"6", "d9.img", "/nowhere", "2"}) {
+  for (const char* member : {"", "6", "d9.img", "/nowhere", "2"}) {
     Config config;
     config.faults.push_back({member, "array.toml:7:10", FaultRule{}});
     const absl::Status status = SetConfiguredFaults(config, array_, faults_);
