@@ -61,7 +61,7 @@ std::string StateLine(const Json& status) {
   const auto degraded = status.at("degraded").get<uint32_t>();
   const std::string action = status.at("sync").at("action");
   std::string line = status.at("dirty").get<bool>() ? "active" : "clean";
-  if (degraded > 2) {
+  if (degraded > 2 || status.at("state") == "broken") {
     line += ", FAILED";
   } else if (degraded > 0) {
     line += ", degraded";

@@ -32,6 +32,11 @@ std::string MemberList(const ArraySnapshot& array) {
   return list;
 }
 
+// "broken" as newer kernels say it: the members whose loss broke the array stay in their slots.
+std::string ActivityWord(const ArraySnapshot& array) {
+  return array.state == ArrayState::kFailed ? "broken" : "active";
+}
+
 // "[6/5] [UU_UUU]": slots, those in sync, and which.
 std::string SlotMap(const ArraySnapshot& array) {
   std::string map;
@@ -54,8 +59,8 @@ std::string BitmapLine(const BitmapSnapshot& bitmap) {
 
 std::string RenderMdstat(const ArraySnapshot& array) {
   std::string text = "Personalities : [raid6] [raid5] [raid4] \n";
-  text += DeviceNameOf(array.name) + " : active " + (array.read_only ? "(read-only) " : "") +
-          "raid6" + MemberList(array) + '\n';
+  text += DeviceNameOf(array.name) + " : " + ActivityWord(array) +
+          (array.read_only ? " (read-only) " : " ") + "raid6" + MemberList(array) + '\n';
   absl::StrAppendFormat(&text, "%s%u blocks super %s level 6, %uk chunk, algorithm %d %s\n",
                         kIndent, array.array_bytes / kKiB, MetadataVersion(array),
                         array.chunk_bytes / kKiB, static_cast<int>(array.layout), SlotMap(array));

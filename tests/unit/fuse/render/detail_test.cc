@@ -117,6 +117,16 @@ TEST_F(DetailTest, ThreeLossesAreAFailure) {
   ExpectLine("             State : clean, FAILED ");
 }
 
+// The loss that breaks an array is not recorded: its members stay in their slots.
+TEST_F(DetailTest, AnArrayThatIsBrokenIsAFailureHoweverManyAreLeft) {
+  array_.degraded = 2;
+  array_.dirty = true;
+  array_.state = ArrayState::kFailed;
+  ExpectLine("             State : active, FAILED ");
+  array_.degraded = 0;
+  ExpectLine("             State : active, FAILED ");
+}
+
 TEST_F(DetailTest, AnArrayThatIsBeingWrittenIsActive) {
   array_.dirty = true;
   ExpectLine("             State : active ");

@@ -21,6 +21,13 @@ TEST(MdstatTest, AWholeArrayReadsAsInProcMdstat) {
             "unused devices: <none>\n");
 }
 
+TEST(MdstatTest, AnArrayThatLostTooManyIsBroken) {
+  ArraySnapshot array = FakeSnapshot();
+  array.state = ArrayState::kFailed;
+  EXPECT_NE(RenderMdstat(array).find("\nmd_big : broken raid6 d5.img[5] "), std::string::npos)
+      << RenderMdstat(array);
+}
+
 TEST(MdstatTest, WithoutABitmapALineOfBlanksIsLeft) {
   ArraySnapshot array = FakeSnapshot();
   array.bitmap.reset();
