@@ -22,6 +22,7 @@
 #include "fuse/event_sink.h"
 #include "fuse/members.h"
 #include "fuse/mountpoint.h"
+#include "fuse/outcome.h"
 #include "fuse/session.h"
 #include "fuse/startup_guard.h"
 #include "fuse/tree.h"
@@ -59,6 +60,7 @@ VolumeFileOptions FileOptions(const VolumeConfig& config) {
   options.uid = config.uid.value_or(::geteuid());
   options.gid = config.gid.value_or(::getegid());
   options.permissions = config.mode.value_or(kDefaultVolumeMode);
+  options.writeback = config.writeback.value_or(false);
   return options;
 }
 
@@ -95,7 +97,7 @@ void ShowWarnings(const MountRequest& request, const EventLog& events) {
 absl::Status ServeArray(const MountRequest& request, Array& array, EventLog& events,
                         PolicySelection& policies,
                         const std::map<std::string, FaultDevice*>& faults_by_path,
-                        const ReportReady& report_ready) {
+                        const OutcomeSource& outcome, const ReportReady& report_ready) {
   const ArraySnapshot snapshot = array.Snapshot();
   MDVOL_RETURN_IF_ERROR(SetConfiguredFaults(request.config, snapshot, faults_by_path));
 
@@ -105,7 +107,7 @@ absl::Status ServeArray(const MountRequest& request, Array& array, EventLog& eve
                        policies,
                        FaultsByName(faults_by_path, snapshot),
                        [&volume] { return volume.opener_count(); },
-                       {::getpid(), request.version, &policies}});
+                       {::getpid(), request.version, &policies, outcome.name()}});
   const TreeOptions tree_options{request.config.volume.name.value_or(kDefaultVolumeName),
                                  ::geteuid(), ::getegid()};
   Tree tree(tree_options, volume, &control, SystemClock());
@@ -153,17 +155,20 @@ absl::Status ServeMount(const MountRequest& request, const ReportReady& report_r
   PolicySelection policies;
   MDVOL_RETURN_IF_ERROR(SelectPolicies(request.config.policy, policies));
 
+  MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<OutcomeSource> outcome, OutcomeSource::Listen());
+
   MDVOL_ASSIGN_OR_RETURN(OpenedMembers opened, OpenMembers(request.config, SystemClock()));
   MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<Array> array,
                          StartArray(std::move(opened.members), StartOptions(request.config.array),
                                     SystemClock(), events));
   guard.reset();
   const absl::Status served =
-      ServeArray(request, *array, events, policies, opened.faults_by_path, report_ready);
+      ServeArray(request, *array, events, policies, opened.faults_by_path, *outcome, report_ready);
   const absl::Status stopped = array->Stop();
   if (!stopped.ok()) {
     events.Add(EventLevel::kError, "stop failed", "", MessageOf(stopped));
   }
+  outcome->Tell(stopped);
   return served.ok() ? stopped : served;
 }
 

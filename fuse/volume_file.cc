@@ -39,6 +39,7 @@ bool IsAligned(const std::byte* data) {
 VolumeFile::VolumeFile(Volume& volume, const VolumeFileOptions& options, Clock& clock)
     : volume_(volume),
       clock_(clock),
+      is_all_data_(options.writeback),
       written_us_(clock.WallUs()),
       permissions_(options.permissions & kPermissionBits),
       uid_(options.uid),
@@ -165,6 +166,9 @@ absl::StatusOr<uint64_t> VolumeFile::Seek(int64_t offset_bytes, int whence) {
     return ErrnoStatus(ENXIO, "volume: lseek past the end");
   }
   const auto start = static_cast<uint64_t>(offset_bytes);
+  if (is_all_data_) {
+    return whence == SEEK_DATA ? start : volume_bytes;
+  }
   MDVOL_ASSIGN_OR_RETURN(const uint64_t found,
                          whence == SEEK_DATA ? volume_.NextData(start) : volume_.NextHole(start));
   if (whence == SEEK_DATA && found >= volume_bytes) {

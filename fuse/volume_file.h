@@ -32,6 +32,9 @@ struct VolumeFileOptions {
   uid_t uid = 0;
   gid_t gid = 0;
   mode_t permissions = 0600;
+  // The kernel keeps what was written for a while (write-back): then the members cannot tell where
+  // holes are.
+  bool writeback = false;
 };
 
 // What a setattr asks for; absent means "leave it". Who may ask is the kernel's business
@@ -73,12 +76,14 @@ class VolumeFile {
   // blkdev_fallocate: a start at or past the end is EINVAL; an end past it is cut off with
   // FALLOC_FL_KEEP_SIZE and EINVAL without. Other modes are EOPNOTSUPP.
   absl::Status Allocate(int mode, uint64_t offset_bytes, uint64_t length_bytes);
-  // SEEK_DATA and SEEK_HOLE; ENXIO at or past the end and when no data follows.
+  // SEEK_DATA and SEEK_HOLE; ENXIO at or past the end and when no data follows. With write-back all
+  // is data, as of a block device.
   absl::StatusOr<uint64_t> Seek(int64_t offset_bytes, int whence);
 
  private:
   Volume& volume_;
   Clock& clock_;
+  const bool is_all_data_;
   std::atomic<uint32_t> opener_count_ = 0;
   // Apart from the other attributes, because every write sets it.
   std::atomic<uint64_t> written_us_;

@@ -1,5 +1,6 @@
 // `mdvol stop`: flushes the volume, unmounts it and returns when the daemon has gone, i.e. when the
-// members are closed and the array is marked clean. When the mount is in use nothing changes.
+// members are closed and the array is marked clean, or with the reason why it could not be. When
+// the mount is in use nothing changes.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #include "core/base/unique_fd.h"
 #include "fuse/cli/live.h"
 #include "fuse/cli/verbs.h"
+#include "fuse/outcome.h"
 #include "fuse/tree.h"
 #include "fuse/unmount.h"
 
@@ -29,13 +31,19 @@ struct StopOptions {
   std::string mountpoint;
 };
 
-absl::StatusOr<pid_t> DaemonOf(const LiveMount& mount) {
+struct Daemon {
+  pid_t pid = 0;
+  std::string outcome_socket;
+};
+
+absl::StatusOr<Daemon> DaemonOf(const LiveMount& mount) {
   MDVOL_ASSIGN_OR_RETURN(const std::string text, mount.Read("status.json"));
-  const nlohmann::json status = nlohmann::json::parse(text, nullptr, false);
-  if (!status.is_object() || !status.contains("pid") || !status["pid"].is_number_integer()) {
+  try {
+    const nlohmann::json status = nlohmann::json::parse(text);
+    return Daemon{status.at("pid").get<pid_t>(), status.at("outcome_socket").get<std::string>()};
+  } catch (const nlohmann::json::exception&) {
     return ErrnoStatus(EINVAL, mount.path() + "/status.json: not of this version of mdvol");
   }
-  return status["pid"].get<pid_t>();
 }
 
 // The volume can have any name, but its inode number is fixed.
@@ -70,23 +78,58 @@ absl::StatusOr<UniqueFd> OpenProcess(pid_t pid) {
   return process;
 }
 
-absl::Status RunStop(const StopOptions& options) {
-  MDVOL_ASSIGN_OR_RETURN(const LiveMount mount, LiveMount::Open(options.mountpoint));
-  MDVOL_ASSIGN_OR_RETURN(const pid_t pid, DaemonOf(mount));
-  // Held from before the unmount, so that it is this process and no later one with its number.
-  MDVOL_ASSIGN_OR_RETURN(const UniqueFd process, OpenProcess(pid));
-  MDVOL_RETURN_IF_ERROR(SyncVolume(mount));
+// A broken array cannot be flushed, however often: it can only be left as it is.
+bool IsBroken(const LiveMount& mount) {
+  const absl::StatusOr<std::string> state = mount.Read("md/array_state");
+  return state.ok() && *state == "broken\n";
+}
+
+absl::Status UnmountUnused(const LiveMount& mount, const std::string& mountpoint) {
   const absl::Status unmounted = Unmount(mount.path(), UnmountKind::kIfUnused);
   if (ErrnoOf(unmounted) == EBUSY) {
-    return ErrnoStatus(EBUSY, options.mountpoint +
-                                  ": in use, not stopped: close what is open there (see fuser -m)");
+    return ErrnoStatus(
+        EBUSY, mountpoint + ": in use, not stopped: close what is open there (see fuser -m)");
   }
-  MDVOL_RETURN_IF_ERROR(unmounted);
+  return unmounted;
+}
+
+// What is wrong with a stop that has unmounted: whether its outcome could be learned, and which.
+absl::Status JudgeEnd(const absl::Status& learned, const absl::Status& outcome, bool is_broken,
+                      const std::string& mountpoint) {
+  if (!learned.ok()) {
+    return ErrnoStatus(ErrnoOf(learned),
+                       mountpoint + ": unmounted, but whether the array is clean is not known: " +
+                           MessageOf(learned) + ": ask mdvol examine");
+  }
+  if (outcome.ok()) {
+    return absl::OkStatus();
+  }
+  return ErrnoStatus(
+      ErrnoOf(outcome),
+      mountpoint + ": unmounted, but not clean: " + MessageOf(outcome) +
+          (is_broken ? ": put the members that were lost back, and mount again" : ": mount again"));
+}
+
+absl::Status RunStop(const StopOptions& options) {
+  MDVOL_ASSIGN_OR_RETURN(const LiveMount mount, LiveMount::Open(options.mountpoint));
+  MDVOL_ASSIGN_OR_RETURN(const Daemon daemon, DaemonOf(mount));
+  // Held from before the unmount, so that it is this process and no later one with its number.
+  MDVOL_ASSIGN_OR_RETURN(const UniqueFd process, OpenProcess(daemon.pid));
+  const absl::StatusOr<UniqueFd> question = AskForOutcome(daemon.outcome_socket, daemon.pid);
+  const absl::Status synced = SyncVolume(mount);
+  const bool is_broken = IsBroken(mount);
+  if (!synced.ok() && !is_broken) {
+    return synced;
+  }
+  MDVOL_RETURN_IF_ERROR(UnmountUnused(mount, options.mountpoint));
+  absl::Status outcome;
+  const absl::Status learned =
+      question.ok() ? AwaitOutcome(*question, &outcome) : question.status();
   pollfd ended{process.get(), POLLIN, 0};
   if (RetryOnEintr([&] { return ::poll(&ended, 1, -1); }) < 0) {
     return SystemError(errno, "the daemon");
   }
-  return absl::OkStatus();
+  return JudgeEnd(learned, outcome, is_broken, options.mountpoint);
 }
 
 }  // namespace

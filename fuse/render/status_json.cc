@@ -91,6 +91,7 @@ std::string RenderStatusJson(const ArraySnapshot& array, const StatusContext& co
                     {"located", Json::array()},
                     {"policies", Policies(context.policies)},
                     {"pid", context.pid},
+                    {"outcome_socket", context.outcome_socket},
                     {"version", context.version}};
   // What a file name or a set name holds need not be UTF-8.
   return status.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';

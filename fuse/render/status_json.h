@@ -18,6 +18,7 @@ struct StatusContext {
   pid_t pid = 0;        // of the daemon: `stop` waits for its end
   std::string version;  // mdvol's
   const PolicySelection* policies = nullptr;
+  std::string outcome_socket = {};  // where `stop` learns how it ended (outcome.h)
 };
 
 // Two blanks of indentation, a newline at the end.

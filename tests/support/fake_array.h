@@ -9,6 +9,7 @@
 #define MDVOL_TESTS_SUPPORT_FAKE_ARRAY_H_
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -43,8 +44,12 @@ struct FakeArrayState {
   std::atomic<int> read_error{0};  // 0, or the errno that such a call fails with
   std::atomic<int> write_error{0};
   std::atomic<int> flush_error{0};
+  std::atomic<int> stop_error{0};
+  std::atomic<bool> broken{false};        // lost a third member
+  std::atomic<bool> dies_at_stop{false};  // the process, as if killed
   std::atomic<bool> read_only{false};
-  std::atomic<uint32_t> write_sleep_us{0};  // each write takes that long
+  std::atomic<uint32_t> read_sleep_us{0};  // each read takes that long
+  std::atomic<uint32_t> write_sleep_us{0};
 
   std::atomic<uint64_t> read_count{0};
   std::atomic<uint64_t> write_count{0};
@@ -125,6 +130,7 @@ class FakeArray final : public Array {
     MDVOL_CHECK(offset_bytes + out.size() <= kFakeVolumeBytes && !out.empty());
     ++state_->read_count;
     MDVOL_RETURN_IF_ERROR(Injected(state_->read_error));
+    SleepFor(state_->read_sleep_us);
     absl::MutexLock lock(&mutex_);
     std::memcpy(out.data(), state_->bytes.data() + offset_bytes, out.size());
     return absl::OkStatus();
@@ -141,9 +147,7 @@ class FakeArray final : public Array {
     int most = state_->most_writers_inside;
     while (inside > most && !state_->most_writers_inside.compare_exchange_weak(most, inside)) {
     }
-    if (const uint32_t sleep_us = state_->write_sleep_us; sleep_us != 0) {
-      std::this_thread::sleep_for(std::chrono::microseconds(sleep_us));
-    }
+    SleepFor(state_->write_sleep_us);
     --state_->writers_inside;
     absl::MutexLock lock(&mutex_);
     std::memcpy(state_->bytes.data() + offset_bytes, data.data(), data.size());
@@ -195,7 +199,12 @@ class FakeArray final : public Array {
 
   ArraySnapshot Snapshot() const override {
     absl::MutexLock lock(&mutex_);
-    return snapshot_;
+    ArraySnapshot snapshot = snapshot_;
+    if (state_->broken) {
+      snapshot.state = ArrayState::kFailed;
+      snapshot.dirty = true;
+    }
+    return snapshot;
   }
 
   absl::Status SetRmwLevel(uint32_t level) override {
@@ -235,8 +244,11 @@ class FakeArray final : public Array {
   void StartMaintenance() override {}
   uint64_t RunMaintenance() override { return 0; }
   absl::Status Stop() override {
+    if (state_->dies_at_stop) {
+      ::_exit(1);
+    }
     state_->stopped = true;
-    return absl::OkStatus();
+    return Injected(state_->stop_error);
   }
 
  private:
@@ -249,6 +261,12 @@ class FakeArray final : public Array {
 
   static absl::Status Injected(int error_number) {
     return error_number == 0 ? absl::OkStatus() : ErrnoStatus(error_number, "injected");
+  }
+
+  static void SleepFor(uint32_t sleep_us) {
+    if (sleep_us != 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(sleep_us));
+    }
   }
 
   uint64_t NextBlock(uint64_t offset_bytes, bool is_hole) ABSL_LOCKS_EXCLUDED(mutex_) {

@@ -29,7 +29,7 @@ constexpr int kPunch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 
 class VolumeFileTest : public ::testing::Test {
  protected:
-  VolumeFileTest() : file_(array_, {1000, 100, 0640}, clock_) {}
+  VolumeFileTest() : file_(array_, {1000, 100, 0640, false}, clock_) {}
 
   int Allocate(int mode, uint64_t offset_bytes, uint64_t length_bytes) {
     return ErrnoOf(file_.Allocate(mode, offset_bytes, length_bytes));
@@ -214,6 +214,14 @@ TEST_F(VolumeFileTest, OpenersAreCounted) {
   file_.Release();
   file_.Release();
   EXPECT_EQ(file_.opener_count(), 0U);
+}
+
+TEST_F(VolumeFileTest, WithWritebackAllIsData) {
+  VolumeFile file(array_, {1000, 100, 0640, true}, clock_);
+  EXPECT_EQ(*file.Seek(0, SEEK_DATA), 0U);
+  EXPECT_EQ(*file.Seek(12345, SEEK_DATA), 12345U);
+  EXPECT_EQ(*file.Seek(0, SEEK_HOLE), kFakeVolumeBytes);
+  EXPECT_EQ(ErrnoOf(file.Seek(kFakeVolumeBytes, SEEK_DATA).status()), ENXIO);
 }
 
 TEST_F(VolumeFileTest, SeeksDataAndHoles) {

@@ -16,6 +16,7 @@
 #include "core/base/status.h"
 #include "fuse/control/control_tree.h"
 #include "fuse/daemon.h"
+#include "fuse/outcome.h"
 #include "fuse/unmount.h"
 
 namespace mdvol::testing {
@@ -25,22 +26,25 @@ absl::Status Serve(const SessionOptions& options, const std::shared_ptr<FakeArra
                    const ReportReady& report_ready) {
   state->pid = ::getpid();
   BlockStopSignals();
+  MDVOL_ASSIGN_OR_RETURN(const auto outcome, OutcomeSource::Listen());
   FakeArray array(state);
   EventLog events(SystemClock());
   PolicySelection policies;
-  const VolumeFileOptions owner{::geteuid(), ::getegid(), 0600};
+  const VolumeFileOptions owner{::geteuid(), ::getegid(), 0600, options.writeback};
   VolumeFile volume(array, owner, SystemClock());
   ControlTree control({array,
                        events,
                        policies,
                        {},
                        [&volume] { return volume.opener_count(); },
-                       {::getpid(), "test", &policies}});
+                       {::getpid(), "test", &policies, outcome->name()}});
   Tree tree({"volume", owner.uid, owner.gid}, volume, &control, SystemClock());
   MDVOL_ASSIGN_OR_RETURN(const auto session, Session::Mount(options, tree));
   MDVOL_RETURN_IF_ERROR(report_ready());
   session->Run();
-  return array.Stop();
+  const absl::Status stopped = array.Stop();
+  outcome->Tell(stopped);
+  return stopped;
 }
 
 }  // namespace

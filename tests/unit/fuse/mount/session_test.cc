@@ -119,22 +119,52 @@ TEST_F(MountedSessionTest, WorkersAreAddedWhileAllAreBusyUpToTheLimit) {
     }
     return count;
   };
-  for (int i = 0; i < 50; ++i) {
-    pid_t child = ::fork();
-    if (child == 0) {
-      for (int j = 0; j < 20; ++j) {
-        ReadFile("status.json");
-      }
-      ::_exit(0);
+  array().read_sleep_us = 50'000;
+  constexpr int kReaders = 8;
+  for (int i = 0; i < kReaders; ++i) {
+    if (::fork() == 0) {
+      char byte = 0;
+      const UniqueFd file = Open(O_RDONLY | O_DIRECT);
+      ::_exit(::pread(file.get(), &byte, 1, i * 100'000) == 1 ? 0 : 1);
     }
   }
   int status = 0;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < kReaders; ++i) {
     EXPECT_GT(::wait(&status), 0);
     EXPECT_EQ(status, 0);
   }
-  EXPECT_GE(workers(), 1);
-  EXPECT_LE(workers(), 3);
+  EXPECT_EQ(workers(), 3);
+}
+
+TEST_F(MountedSessionTest, AMountThatGoesBeforeItIsServedIsAnError) {
+  const char* words[] = {"mdvol", "-o", "default_permissions"};
+  fuse_args arguments = FUSE_ARGS_INIT(3, const_cast<char**>(words));
+  fuse_session* const session =
+      fuse_session_new(&arguments, &Operations(), sizeof(fuse_lowlevel_ops), nullptr);
+  fuse_opt_free_args(&arguments);
+  ASSERT_NE(session, nullptr);
+  ASSERT_EQ(fuse_session_mount(session, folder_.path().c_str()), 0);
+  ASSERT_TRUE(Unmount(folder_.path(), UnmountKind::kLazy).ok());
+  {
+    WorkerPool workers(session, 1, [] {});
+    const absl::Status status = workers.ServeOne();
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(MessageOf(status), HasSubstr("the kernel's FUSE device"));
+  }
+  fuse_session_destroy(session);
+}
+
+TEST_F(MountedSessionTest, WithAutoUnmountAServerThatIsKilledLeavesNoMount) {
+  SessionOptions options;
+  options.options = {"auto_unmount"};
+  Mount(options);
+  EXPECT_EQ(ReadFile("md/level"), "raid6\n");
+  ASSERT_EQ(::kill(server(), SIGKILL), 0);
+  WaitForServer();
+  for (int i = 0; i < 500 && is_mounted(); ++i) {
+    ::usleep(10'000);
+  }
+  EXPECT_FALSE(is_mounted());
 }
 
 TEST_F(MountedSessionTest, AMountThatIsRefusedSaysWhy) {
@@ -165,6 +195,34 @@ TEST_F(MountedSessionTest, WithWritebackTheKernelGathersSmallWrites) {
     ASSERT_EQ(::fsync(file.get()), 0);
     EXPECT_EQ(array().bytes[4095], std::byte{'x'});
     EXPECT_LT(array().write_count, 100U);
+  }
+  EXPECT_TRUE(UnmountCleanly());
+}
+
+// What is still with the kernel is no hole; and a write beyond the end, refused later, leaves a
+// size that truncating to the right one mends.
+TEST_F(MountedSessionTest, WithWritebackAllIsDataAndAWrongSizeCanBeMended) {
+  SessionOptions options;
+  options.writeback = true;
+  Mount(options);
+  const auto size = static_cast<off_t>(testing::kFakeVolumeBytes);
+  const auto size_of = [this] {
+    struct stat attributes {};
+    EXPECT_EQ(::stat(volume().c_str(), &attributes), 0);
+    return attributes.st_size;
+  };
+  {
+    const UniqueFd file = Open(O_RDWR);
+    ASSERT_EQ(::pwrite(file.get(), "x", 1, 1'000'000), 1);
+    EXPECT_EQ(::lseek(file.get(), 0, SEEK_HOLE), size);
+    EXPECT_EQ(::lseek(file.get(), 999'999, SEEK_DATA), 999'999);
+    ASSERT_EQ(::pwrite(file.get(), "beyond", 6, size), 6);
+    EXPECT_EQ(::fsync(file.get()), -1);
+    EXPECT_EQ(errno, ENOSPC);
+    EXPECT_GT(size_of(), size);
+    EXPECT_EQ(::ftruncate(file.get(), size), 0);
+    EXPECT_EQ(size_of(), size);
+    EXPECT_EQ(::fsync(file.get()), 0);
   }
   EXPECT_TRUE(UnmountCleanly());
 }

@@ -129,6 +129,47 @@ TEST_F(LiveVerbsTest, AFlushThatFailsIsToldAndTheArrayGoesOn) {
   EXPECT_TRUE(is_mounted());
 }
 
+TEST_F(LiveVerbsTest, ABrokenArrayIsUnmountedAndSaidToBeDirty) {
+  Mount();
+  array().broken = true;
+  array().flush_error = EIO;
+  array().stop_error = EIO;
+  const Outcome outcome = Run({"stop", "@"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("not clean: injected: put the members that were lost back"));
+  EXPECT_FALSE(is_mounted());
+  EXPECT_TRUE(array().stopped);
+  EXPECT_NE(WaitForServer(), 0);
+}
+
+TEST_F(LiveVerbsTest, ABrokenArrayInUseStays) {
+  Mount();
+  array().broken = true;
+  array().flush_error = EIO;
+  const UniqueFd file = Open(O_RDWR);
+  const Outcome outcome = Run({"stop", "@"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("in use, not stopped"));
+  EXPECT_TRUE(is_mounted());
+}
+
+TEST_F(LiveVerbsTest, AStopThatFailsAfterTheUnmountIsAnError) {
+  Mount();
+  array().stop_error = ENOSPC;
+  const Outcome outcome = Run({"stop", "@"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("unmounted, but not clean: injected: mount again"));
+  EXPECT_FALSE(is_mounted());
+}
+
+TEST_F(LiveVerbsTest, ADaemonThatDiesInsteadOfStoppingIsAnError) {
+  Mount();
+  array().dies_at_stop = true;
+  const Outcome outcome = Run({"stop", "@"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("ended without saying how: ask mdvol examine"));
+}
+
 TEST_F(LiveVerbsTest, WhereNothingIsMountedTheySaySo) {
   for (const char* verb : {"detail", "status", "stop"}) {
     const Outcome outcome = Run({verb, "@"});

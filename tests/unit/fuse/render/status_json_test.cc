@@ -34,28 +34,14 @@ class StatusJsonTest : public ::testing::Test {
 TEST_F(StatusJsonTest, HasExactlyTheseKeys) {
   // Sorted, as json keeps them. Scripts rely on them: a key may be added, never renamed.
   const json status = Parse();
-  EXPECT_EQ(KeysOf(status), (std::vector<std::string>{"array_bytes",
-                                                      "chunk_bytes",
-                                                      "component_bytes",
-                                                      "consistency_policy",
-                                                      "created_s",
-                                                      "degraded",
-                                                      "dirty",
-                                                      "events",
-                                                      "layout",
-                                                      "level",
-                                                      "located",
-                                                      "members",
-                                                      "metadata",
-                                                      "name",
-                                                      "pid",
-                                                      "policies",
-                                                      "raid_disks",
-                                                      "state",
-                                                      "sync",
-                                                      "updated_s",
-                                                      "uuid",
-                                                      "version"}));
+  EXPECT_EQ(KeysOf(status),
+            (std::vector<std::string>{
+                "array_bytes", "chunk_bytes", "component_bytes", "consistency_policy",
+                "created_s",   "degraded",    "dirty",           "events",
+                "layout",      "level",       "located",         "members",
+                "metadata",    "name",        "outcome_socket",  "pid",
+                "policies",    "raid_disks",  "state",           "sync",
+                "updated_s",   "uuid",        "version"}));
   EXPECT_EQ(KeysOf(status["sync"]),
             (std::vector<std::string>{"action", "done_bytes", "eta_s", "last_action",
                                       "mismatch_cnt", "speed_bytes_per_s", "total_bytes"}));
