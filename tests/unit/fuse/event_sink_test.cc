@@ -1,17 +1,65 @@
-// Events in a log file.
+// Events in a log file, on standard error, in syslog.
 
 #include "fuse/event_sink.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <syslog.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/status.h"
+#include "core/base/unique_fd.h"
 #include "tests/support/fake_clock.h"
+
+namespace {
+
+// What was handed to syslog, as "PRIORITY TEXT", "IDENT FACILITY" first.
+std::vector<std::string>& SyslogCalls() {
+  static std::vector<std::string> calls;
+  return calls;
+}
+
+void RecordSyslog(int priority, const char* format, va_list arguments) {
+  char text[1000];
+  std::vsnprintf(text, sizeof(text), format, arguments);
+  SyslogCalls().push_back(std::to_string(priority) + ' ' + text);
+}
+
+}  // namespace
+
+// In place of the C library's, under all names that its header may use.
+extern "C" {
+
+void openlog(const char* ident, int, int facility) {
+  SyslogCalls().push_back(std::string(ident) + ' ' + std::to_string(facility));
+}
+
+void syslog(int priority, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  RecordSyslog(priority, format, arguments);
+  va_end(arguments);
+}
+
+void __syslog_chk(int priority, int, const char* format, ...);
+void __syslog_chk(int priority, int, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  RecordSyslog(priority, format, arguments);
+  va_end(arguments);
+}
+
+}  // extern "C"
 
 namespace mdvol {
 namespace {
@@ -34,6 +82,35 @@ TEST(EventSinkTest, AFileGetsALinePerEventBehindWhatItHolds) {
   }
   EXPECT_EQ(text, expected);
   std::filesystem::remove(path);
+}
+
+TEST(EventSinkTest, StandardErrorGetsALinePerEvent) {
+  const std::string path = ::testing::TempDir() + "event_sink_test.err";
+  const UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const UniqueFd saved(::dup(STDERR_FILENO));
+  ASSERT_EQ(::dup2(file.get(), STDERR_FILENO), STDERR_FILENO);
+  const Event event{1'000'000, EventLevel::kWarning, "member failed", "d3.img", "write error"};
+  StandardErrorSink()(event);
+  ::dup2(saved.get(), STDERR_FILENO);
+  std::ifstream text(path);
+  EXPECT_EQ((std::string{std::istreambuf_iterator<char>(text), std::istreambuf_iterator<char>()}),
+            FormatEvent(event) + '\n');
+  std::filesystem::remove(path);
+}
+
+TEST(EventSinkTest, SyslogGetsLevelsAndTextsAsTheyAre) {
+  SyslogCalls().clear();
+  const EventLog::Listener sink = SyslogSink();
+  std::vector<std::string> expected{"mdvol " + std::to_string(LOG_DAEMON)};
+  const std::pair<EventLevel, int> levels[] = {{EventLevel::kInfo, LOG_INFO},
+                                               {EventLevel::kWarning, LOG_WARNING},
+                                               {EventLevel::kError, LOG_ERR}};
+  for (const auto& [level, priority] : levels) {
+    const Event event{1'000'000, level, "member failed", "100%s%n.img", "50% done"};
+    sink(event);
+    expected.push_back(std::to_string(priority) + ' ' + FormatEvent(event));
+  }
+  EXPECT_EQ(SyslogCalls(), expected);
 }
 
 TEST(EventSinkTest, AFileThatCannotBeOpenedIsNamed) {
