@@ -1,0 +1,239 @@
+// See sync_engine.h. What starts, what ends it, and what is shown; the run itself is in
+// sync_run.cc.
+
+#include "core/sync/sync_engine.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/base/status.h"
+#include "core/base/units.h"
+
+namespace mdvol {
+namespace {
+
+// How long what has failed is left alone when nobody says that something has changed.
+constexpr absl::Duration kRetry = absl::Seconds(30);
+
+}  // namespace
+
+SyncEngine::SyncEngine(Array& array, ResyncPacing& pacing, Clock& clock, EventLog& events,
+                       SyncOptions options)
+    : array_(array),
+      pacing_(pacing),
+      clock_(clock),
+      events_(events),
+      checkpoint_interval_ns_(options.checkpoint_interval_ms * 1'000'000),
+      on_repaired_(std::move(options.on_repaired)) {
+  shown_.speed_min_bytes = options.speed_min_bytes;
+  shown_.speed_max_bytes = options.speed_max_bytes;
+  shown_.repair_mode = options.repair_mode;
+}
+
+SyncEngine::~SyncEngine() { Stop(); }
+
+void SyncEngine::Start() {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+void SyncEngine::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stop_ = true;
+    if (run_.has_value()) {
+      run_->interrupted = true;
+    }
+    changed_.SignalAll();
+  }
+  Poke();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void SyncEngine::Poke() {
+  absl::MutexLock lock(&poke_mutex_);
+  poked_ = true;
+}
+
+bool SyncEngine::TakePoke(absl::Duration patience) {
+  absl::MutexLock lock(&poke_mutex_);
+  poke_mutex_.AwaitWithTimeout(absl::Condition(&poked_), patience);
+  return std::exchange(poked_, false);
+}
+
+// ---- What starts ----
+
+// A poke that came before a run is answered by it; one that comes during it gives what has failed
+// another try.
+void SyncEngine::Loop() {
+  absl::Duration patience = absl::ZeroDuration();
+  for (;;) {
+    const bool is_retry_due = patience != absl::ZeroDuration();
+    const bool is_poked = TakePoke(patience);
+    {
+      absl::MutexLock lock(&mutex_);
+      if (stop_) {
+        return;
+      }
+      stalled_ = stalled_ && !is_poked && !is_retry_due;
+    }
+    const std::optional<SyncAction> action = BeginNext();
+    if (action.has_value()) {
+      Execute(*action);
+    }
+    patience = action.has_value() ? absl::ZeroDuration() : kRetry;
+  }
+}
+
+std::optional<SyncAction> SyncEngine::Needed() const {
+  if (array_.read_only()) {
+    return std::nullopt;
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    if (frozen_ || stalled_) {
+      return std::nullopt;
+    }
+  }
+  if (array_.NextDoubt(0).has_value()) {
+    return SyncAction::kResync;
+  }
+  return array_.PendingRecovery().has_value() ? std::optional(SyncAction::kRecover) : std::nullopt;
+}
+
+std::optional<SyncAction> SyncEngine::BeginNext() {
+  const std::optional<SyncAction> needed = Needed();
+  absl::MutexLock lock(&mutex_);
+  if (stop_) {
+    return std::nullopt;
+  }
+  std::optional<SyncAction> next = frozen_ ? std::nullopt : needed;
+  if (!next.has_value()) {
+    next = std::exchange(requested_, std::nullopt);
+  }
+  if (next.has_value()) {
+    run_.emplace().action = *next;
+    shown_.last_action = next;
+  }
+  return next;
+}
+
+// ---- What ends it ----
+
+void SyncEngine::InterruptAndWait() {
+  requested_.reset();
+  if (!run_.has_value()) {
+    return;
+  }
+  const uint64_t ended = runs_ended_;
+  run_->interrupted = true;
+  changed_.SignalAll();
+  while (runs_ended_ == ended) {
+    changed_.Wait(&mutex_);
+  }
+}
+
+absl::Status SyncEngine::SetAction(SyncAction action) {
+  const bool is_request = action != SyncAction::kIdle && action != SyncAction::kFrozen;
+  if (is_request && array_.read_only()) {
+    return ErrnoStatus(EROFS, "the array is read-only: nothing can be synced");
+  }
+  const bool is_needed = is_request && Needed().has_value();
+  {
+    absl::MutexLock lock(&mutex_);
+    if (is_request && (run_.has_value() || requested_.has_value() || is_needed)) {
+      return ErrnoStatus(
+          EBUSY, absl::StrCat("sync_action cannot become ", std::string(SyncActionWord(action)),
+                              ": another action runs; end it with idle first"));
+    }
+    frozen_ = action == SyncAction::kFrozen;
+    if (!is_request) {
+      InterruptAndWait();
+    } else if (action != SyncAction::kRecover) {
+      requested_ = action;
+    }
+  }
+  Poke();
+  return absl::OkStatus();
+}
+
+// ---- Knobs ----
+
+void SyncEngine::SetSpeedMin(std::optional<uint64_t> bytes) {
+  absl::MutexLock lock(&mutex_);
+  shown_.speed_min_bytes = bytes;
+  changed_.SignalAll();
+}
+
+void SyncEngine::SetSpeedMax(std::optional<uint64_t> bytes) {
+  absl::MutexLock lock(&mutex_);
+  shown_.speed_max_bytes = bytes;
+  changed_.SignalAll();
+}
+
+absl::Status SyncEngine::SetMin(uint64_t bytes) {
+  absl::MutexLock lock(&mutex_);
+  if (shown_.max_bytes.has_value() && bytes > *shown_.max_bytes) {
+    return ErrnoStatus(EINVAL, "sync_min must not be above sync_max");
+  }
+  if (run_.has_value()) {
+    return ErrnoStatus(EBUSY, "sync_min cannot be changed while an action runs");
+  }
+  shown_.min_bytes = RoundDown(bytes, kLaneBytes);
+  return absl::OkStatus();
+}
+
+absl::Status SyncEngine::SetMax(std::optional<uint64_t> bytes) {
+  absl::MutexLock lock(&mutex_);
+  if (bytes.has_value()) {
+    if (*bytes < shown_.min_bytes) {
+      return ErrnoStatus(EINVAL, "sync_max must not be below sync_min");
+    }
+    if (*bytes % array_.geometry().chunk_bytes() != 0) {
+      return ErrnoStatus(EINVAL, "sync_max must be a multiple of the chunk");
+    }
+    const bool is_lowered = !shown_.max_bytes.has_value() || *bytes < *shown_.max_bytes;
+    if (run_.has_value() && is_lowered) {
+      return ErrnoStatus(EBUSY, "sync_max cannot be lowered while an action runs");
+    }
+  }
+  shown_.max_bytes = bytes;
+  changed_.SignalAll();
+  return absl::OkStatus();
+}
+
+void SyncEngine::SetRepairMode(RepairMode mode) {
+  absl::MutexLock lock(&mutex_);
+  shown_.repair_mode = mode;
+}
+
+// ---- What is shown ----
+
+SyncStatus SyncEngine::Status() const {
+  const std::optional<SyncAction> needed = Needed();
+  const uint64_t now_ns = clock_.NowNs();
+  absl::MutexLock lock(&mutex_);
+  SyncStatus status = shown_;
+  if (!run_.has_value()) {
+    status.action = frozen_                  ? SyncAction::kFrozen
+                    : needed.has_value()     ? *needed
+                    : requested_.has_value() ? *requested_
+                                             : SyncAction::kIdle;
+    return status;
+  }
+  const ArrayGeometry& geometry = array_.geometry();
+  status.action = run_->action;
+  status.total_bytes = geometry.component_bytes();
+  status.done_bytes = run_->DoneStripe() << geometry.chunk_shift();
+  status.speed_bytes = run_->speed.BytesPerSecond(now_ns);
+  if (status.speed_bytes > 0) {
+    status.eta_s = (status.total_bytes - status.done_bytes) / status.speed_bytes;
+  }
+  return status;
+}
+
+}  // namespace mdvol
