@@ -1,4 +1,4 @@
-// See stripe_engine.h. Writes and reads only; parity recomputation is in parity_recompute.cc.
+// See stripe_engine.h. Writes and reads; check, repair and recovery are in engine_sync.cc.
 
 #include "core/stripe/stripe_engine.h"
 
@@ -285,22 +285,23 @@ void StripeEngine::RunReads(std::span<ReadStep> steps, EngineResult* result) {
       if (step.error != 0) {
         result->error = step.error;
       }
-      if (!step.read_errors.empty() && step.facts.members().writable) {
-        MendAfter(step, result);
-      }
+      MendAfter(step.facts.members(), step.facts.stripe(), step.read_errors, result);
     }
     steps = steps.subspan(count);
   }
 }
 
-void StripeEngine::MendAfter(const ReadStep& step, EngineResult* result) {
-  const uint64_t stripe = step.facts.stripe();
+void StripeEngine::MendAfter(const MemberView& members, uint64_t stripe,
+                             std::span<const UnreadableBlock> blocks, EngineResult* result) {
+  if (blocks.empty() || !members.writable) {
+    return;
+  }
   locks_.Lead(stripe);
-  StripeFacts facts = FactsOfLed(step.facts.members(), stripe);
-  for (const UnreadableBlock& block : step.read_errors) {
+  StripeFacts facts = FactsOfLed(members, stripe);
+  for (const UnreadableBlock& block : blocks) {
     facts.MarkUnreadable(block.slot, block.columns);
   }
-  Mend(facts, step.read_errors, result);
+  Mend(facts, blocks, result);
   locks_.Finish(stripe, {}, nullptr);
 }
 

@@ -23,7 +23,10 @@
 #include "core/geometry/geometry.h"
 #include "core/stripe/read_executor.h"
 #include "core/stripe/stripe_locks.h"
+#include "core/stripe/sync_types.h"
+#include "core/stripe/sync_window.h"
 #include "core/stripe/unsettled_stripes.h"
+#include "core/stripe/window_pool.h"
 #include "core/stripe/write_executor.h"
 
 namespace mdvol {
@@ -34,9 +37,7 @@ struct EngineResult {
   absl::InlinedVector<uint64_t, 1> owed_stripes;  // parity is to be put right later
   absl::InlinedVector<uint32_t, 1>
       mended_slots;              // read errors put right by rewriting, one entry each
-  uint64_t skipped_stripes = 0;  // RecomputeParity: could not be told, or not wholly, from what is
-                                 // there
-  uint64_t rewritten_bytes = 0;  // RecomputeParity: parity that differed
+  uint64_t skipped_stripes = 0;  // sync: could not be told, or not wholly, from what is there
 };
 
 class StripeEngine {
@@ -55,8 +56,37 @@ class StripeEngine {
                      std::span<const std::byte> data);
   EngineResult Zero(const MemberView& members, uint64_t offset_bytes, uint64_t length_bytes);
 
-  // Rewrites P and Q of these stripes from their data where they differ.
+  // ---- Sync: for several windows at once, each in a thread of its own ----
+
+  // How many stripes make one window of large requests and bounded memory (I10): what a call should
+  // ask for, though all take any number.
+  uint64_t StripesPerWindow() const;
+  // The memory of windows is kept between calls; to be called when there will be none for a while.
+  void DropWindows() { windows_.Drop(); }
+
+  // Rewrites P and Q of these stripes from their data where they differ, for parity that is worth
+  // nothing: after an unclean stop, before a first sync. Stripes that lack data are skipped.
   EngineResult RecomputeParity(const MemberView& members, uint64_t first_stripe, uint64_t count);
+
+  // Reads whole stripes and compares; adds to *findings. A read error is mended, as in any read;
+  // else nothing is written.
+  EngineResult CheckStripes(const MemberView& members, uint64_t first_stripe, uint64_t count,
+                            SyncFindings* findings);
+
+  // As CheckStripes, and mends what `mode` allows. kLocate: the data, P or Q of a lane that one
+  // member explains; what none does is left alone. kParity: P and Q of all that has its data. Where
+  // parity is in doubt or owed, both rewrite P and Q from data, and skip what lacks data. One pass
+  // suffices: another finds nothing but what is not repaired in *findings.
+  EngineResult RepairStripes(const MemberView& members, uint64_t first_stripe, uint64_t count,
+                             RepairMode mode, SyncFindings* findings);
+
+  // Has what belongs into each target's slot, from the slot's own member where it can be read, else
+  // reconstructed, and writes it to the target's device from `from_bytes` on. All of the stripes
+  // are led together; before_release runs before they are given up, if no target has failed: the
+  // place to move a checkpoint (SlotView). A target that fails is written no more.
+  EngineResult RecoverStripes(const MemberView& members, uint64_t first_stripe, uint64_t count,
+                              std::span<const RecoverTarget> targets, RecoverResult* recovered,
+                              const std::function<void()>& before_release);
 
   // For whoever wants to know how many wait for a stripe.
   StripeLocks& locks() { return locks_; }
@@ -81,17 +111,30 @@ class StripeEngine {
   void PlanReads(const MemberView& members, uint64_t offset_bytes, std::span<std::byte> out,
                  DirectReads* direct, std::vector<ReadStep>* steps) const;
   void RunReads(std::span<ReadStep> steps, EngineResult* result);
-  void MendAfter(const ReadStep& step, EngineResult* result);
+  void MendAfter(const MemberView& members, uint64_t stripe,
+                 std::span<const UnreadableBlock> blocks, EngineResult* result);
   StripeFacts FactsOfLed(const MemberView& members, uint64_t stripe);
   void Mend(StripeFacts& facts, std::span<const UnreadableBlock> blocks, EngineResult* result);
-  void RecomputeLed(const MemberView& members, uint64_t first_stripe, uint64_t count,
-                    std::span<std::byte> memory, EngineResult* result);
+
+  // engine_sync.cc
+  struct Stripes {
+    uint64_t first;
+    uint64_t count;
+  };
+  size_t WindowBytes(uint64_t stripes) const;
+  std::vector<SyncStripe> MakeWindow(const MemberView& members, Stripes held, SyncAction action);
+  EngineResult Verify(const MemberView& members, Stripes stripes, SyncAction action,
+                      SyncFindings* findings);
+  void VerifyHeld(const MemberView& members, Stripes held, SyncAction action,
+                  std::span<std::byte> memory, SyncFindings* findings, EngineResult* result);
+  void ConcludeLed(SyncStripe& stripe, EngineResult* result);
 
   const ArrayGeometry geometry_;
   const std::function<bool(uint64_t)> in_doubt_;
   std::atomic<uint32_t> rmw_level_{1};
   StripeLocks locks_;
   UnsettledStripes unsettled_;
+  WindowPool windows_;
 };
 
 }  // namespace mdvol

@@ -5,7 +5,9 @@
 // no lock at all.
 //
 // Deadlock freedom: nobody may block here (Join, LockShared) while leading or sharing a stripe;
-// several stripes are taken at once with TryLead or TryLockShared alone, in ascending order.
+// several stripes are taken at once with TryLead or TryLockShared alone, in ascending order. But
+// recovery, which must have a window as a whole, waits while leading the stripes before; it goes
+// upwards, and nobody waits for anything while holding a stripe above.
 // Waiters are served first come first served, so neither readers nor writers starve. Thread-safe;
 // entries exist only for stripes in use, in shards to keep threads apart.
 

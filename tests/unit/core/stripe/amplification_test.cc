@@ -178,8 +178,7 @@ TEST_F(AmplificationTest, ZeroedStripesAreOneRequestForEachMember) {
 
 TEST_F(AmplificationTest, RecomputingParityThatIsRightReadsOnceAndWritesNothing) {
   StripeRig rig(kRotating);
-  const EngineResult result = rig.engine().RecomputeParity(rig.view(), 0, 8);
-  EXPECT_EQ(result.rewritten_bytes, 0u);
+  rig.engine().RecomputeParity(rig.view(), 0, 8);
   ExpectTraffic(rig, 8, 8 * 8 * kChunk, 0, 0);
 }
 

@@ -21,9 +21,23 @@ using testing::RigOptions;
 using testing::StripeRig;
 using testing::TestSeed;
 
-EngineResult RecomputeAll(StripeRig& rig) {
-  return rig.engine().RecomputeParity(rig.view(), 0, rig.geometry().stripe_count());
+struct Recomputed : EngineResult {
+  uint64_t rewritten_bytes = 0;
+  uint64_t read_bytes = 0;
+};
+
+Recomputed Recompute(StripeRig& rig, uint64_t first_stripe, uint64_t count) {
+  rig.TakeTraffic();
+  Recomputed recomputed;
+  static_cast<EngineResult&>(recomputed) =
+      rig.engine().RecomputeParity(rig.view(), first_stripe, count);
+  const StripeRig::Traffic traffic = rig.TakeTraffic();
+  recomputed.rewritten_bytes = traffic.written_bytes;
+  recomputed.read_bytes = traffic.read_bytes;
+  return recomputed;
 }
+
+Recomputed RecomputeAll(StripeRig& rig) { return Recompute(rig, 0, rig.geometry().stripe_count()); }
 
 // Where P and Q of a stripe lie in the data areas of their slots.
 struct ParityPlace {
@@ -62,16 +76,14 @@ TEST_P(ParityRecomputeTest, RewritesTheLanesThatAreWrongAndNoOthers) {
     std::sort(lanes.begin(), lanes.end());
     // A bit that is flipped twice is right again; then the lane may be right as a whole.
     const bool is_unique = std::adjacent_find(lanes.begin(), lanes.end()) == lanes.end();
-    const EngineResult result = RecomputeAll(rig);
+    const Recomputed result = RecomputeAll(rig);
     EXPECT_EQ(result.error, 0);
     EXPECT_EQ(result.skipped_stripes, 0u);
     EXPECT_TRUE(result.member_errors.empty() && result.owed_stripes.empty());
     if (is_unique) {
       EXPECT_EQ(result.rewritten_bytes, lanes.size() * kLaneBytes);
     }
-    const StripeRig::Traffic traffic = rig.TakeTraffic();
-    EXPECT_EQ(traffic.written_bytes, result.rewritten_bytes);
-    EXPECT_EQ(traffic.read_bytes, options.members * rig.geometry().component_bytes());
+    EXPECT_EQ(result.read_bytes, options.members * rig.geometry().component_bytes());
     ASSERT_TRUE(rig.MembersAgree());
     EXPECT_EQ(RecomputeAll(rig).rewritten_bytes, 0u);
   }
@@ -98,9 +110,9 @@ TEST(ParityRecomputeRangeTest, TouchesOnlyTheStripesInQuestion) {
   for (uint64_t stripe = 0; stripe < 8; ++stripe) {
     rig.FlipBit(rig.geometry().RolesOf(stripe).p_slot(), stripe * 16 * kKiB);
   }
-  EXPECT_EQ(rig.engine().RecomputeParity(rig.view(), 2, 3).rewritten_bytes, 3 * kLaneBytes);
-  EXPECT_EQ(rig.engine().RecomputeParity(rig.view(), 7, 1).rewritten_bytes, kLaneBytes);
-  EXPECT_EQ(rig.engine().RecomputeParity(rig.view(), 3, 0).rewritten_bytes, 0u);
+  EXPECT_EQ(Recompute(rig, 2, 3).rewritten_bytes, 3 * kLaneBytes);
+  EXPECT_EQ(Recompute(rig, 7, 1).rewritten_bytes, kLaneBytes);
+  EXPECT_EQ(Recompute(rig, 3, 0).rewritten_bytes, 0u);
   EXPECT_EQ(RecomputeAll(rig).rewritten_bytes, 4 * kLaneBytes);
   EXPECT_TRUE(rig.MembersAgree());
 }
@@ -118,7 +130,7 @@ TEST(ParityRecomputeTroubleTest, SkipsAndCountsStripesWithoutAllTheirData) {
     rewritten += roles.q_slot() == 2 || !has_data ? 0u : kLaneBytes;
     rig.FlipBit(roles.q_slot(), stripe * 16 * kKiB + 77);
   }
-  const EngineResult result = RecomputeAll(rig);
+  const Recomputed result = RecomputeAll(rig);
   EXPECT_EQ(result.skipped_stripes, without_data);
   EXPECT_EQ(result.rewritten_bytes, rewritten);
 }
@@ -148,7 +160,7 @@ TEST(ParityRecomputeTroubleTest, ABadLaneOfDataLeavesTheRestToBeRecomputed) {
       rig.FlipBit(rig.geometry().RolesOf(stripe).p_slot(), stripe * 16 * kKiB + lane * kLaneBytes);
     }
   }
-  const EngineResult result = RecomputeAll(rig);
+  const Recomputed result = RecomputeAll(rig);
   EXPECT_EQ(result.skipped_stripes, 1u);
   EXPECT_EQ(result.rewritten_bytes, (8 * 4 - 1) * kLaneBytes);
   EXPECT_TRUE(result.member_errors.empty()) << "a read error fails nobody";
@@ -166,7 +178,7 @@ TEST(ParityRecomputeTroubleTest, ABadLaneOfParityIsMended) {
                            .offset_bytes = rig.DataOffset(slot) + 3 * 16 * kKiB + 4608,
                            .length_bytes = 512,
                            .until = FaultUntil::kWrite});
-  const EngineResult result = RecomputeAll(rig);
+  const Recomputed result = RecomputeAll(rig);
   EXPECT_EQ(result.skipped_stripes, 0u);
   EXPECT_EQ(result.rewritten_bytes, kLaneBytes);
   ASSERT_EQ(result.mended_slots.size(), 1u);
@@ -208,7 +220,7 @@ TEST(ParityRecomputeTroubleTest, DoesNotReadBeyondACheckpointOrInBadBlocks) {
         rig.FlipBit(place.slot, place.data_offset_bytes);
       }
     }
-    const EngineResult result = RecomputeAll(rig);
+    const Recomputed result = RecomputeAll(rig);
     EXPECT_EQ(result.error, 0);
     EXPECT_FALSE(read_what_it_may_not);
     // What was not skipped is right: where P or Q lies beyond the checkpoint or is bad is not
@@ -225,7 +237,7 @@ TEST(ParityRecomputeTroubleTest, AFullFileSystemLeavesTheParityOwed) {
   rig.FlipBit(slot, 3 * 16 * kKiB);
   rig.fault(slot).AddRule(
       {.op = FaultOp::kWrite, .kind = FaultKind::kError, .error_number = ENOSPC});
-  const EngineResult result = RecomputeAll(rig);
+  const Recomputed result = RecomputeAll(rig);
   EXPECT_EQ(result.error, ENOSPC);
   ASSERT_EQ(result.owed_stripes.size(), 1u);
   EXPECT_EQ(result.owed_stripes[0], 3u);
@@ -240,7 +252,7 @@ TEST(ParityRecomputeTroubleTest, AMemberThatRefusesItsParityIsReported) {
   const uint32_t slot = rig.geometry().RolesOf(3).p_slot();
   rig.FlipBit(slot, 3 * 16 * kKiB);
   rig.fault(slot).AddRule({.op = FaultOp::kWrite, .kind = FaultKind::kError});
-  const EngineResult result = RecomputeAll(rig);
+  const Recomputed result = RecomputeAll(rig);
   EXPECT_EQ(result.error, 0);
   ASSERT_FALSE(result.member_errors.empty());
   EXPECT_EQ(result.member_errors[0].slot, slot);
@@ -274,8 +286,10 @@ TEST(ParityRecomputeSizeTest, HugeChunksAndManyMembers) {
     ASSERT_TRUE(WriteMember(*devices[roles.DataSlot(1)], last, &one, 1).ok());
     ASSERT_TRUE(WriteMember(*devices[roles.q_slot()], size.chunk_bytes + 3, &one, 1).ok());
     StripeEngine engine(geometry, testing::NoDoubt);
-    EngineResult result = engine.RecomputeParity(view, 0, 2);
-    EXPECT_EQ(result.rewritten_bytes, 3 * kLaneBytes);
+    SyncFindings findings;
+    EngineResult result = engine.CheckStripes(view, 0, 2, &findings);
+    EXPECT_EQ(findings.mismatch_sectors, 2 * 8u);
+    result = engine.RecomputeParity(view, 0, 2);
     std::byte p{};
     ASSERT_TRUE(ReadMember(*devices[roles.p_slot()], last, &p, 1).ok());
     EXPECT_EQ(p, one);

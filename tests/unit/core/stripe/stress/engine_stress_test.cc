@@ -102,9 +102,10 @@ void RunThreads(Shared& shared, uint64_t seed, int rounds, bool recompute) {
   std::atomic<bool> done = false;
   std::thread resync([&] {
     while (recompute && !done) {
-      const EngineResult result = shared.rig.engine().RecomputeParity(
-          shared.rig.view(), 0, shared.rig.geometry().stripe_count());
-      EXPECT_EQ(result.rewritten_bytes, 0u) << "parity was wrong between two writes";
+      SyncFindings findings;
+      shared.rig.engine().RepairStripes(shared.rig.view(), 0, shared.rig.geometry().stripe_count(),
+                                        RepairMode::kParity, &findings);
+      EXPECT_EQ(findings.mismatch_sectors, 0u) << "parity was wrong between two writes";
     }
   });
   for (std::thread& thread : threads) {
