@@ -49,10 +49,8 @@ say "failing each"
 
 # ---- Names that are numbers ------------------------------------------------------------------------------------------
 mkdir number
-cd number
 MEMBERS=("$CASE_DIR/number/1" "$CASE_DIR/number/0" "$CASE_DIR/number/2" "$CASE_DIR/number/9")
 create_array 4M --chunk 64K
-cd ..
 mount_volume mnt
 refuses 1 "'0' means two members, .*/1 and .*/0: give a path" "$MDVOL_BIN" fail mnt 2 0
 refuses 1 "'1' means two members" "$MDVOL_BIN" fail mnt 1
