@@ -263,7 +263,7 @@ bool StripeRig::IsJudged(uint32_t slot, uint64_t data_offset_bytes,
 std::vector<uint64_t> StripeRig::InconsistentStripes() {
   std::vector<oracle::Bytes> areas;
   for (uint32_t slot = 0; slot < options_.members; ++slot) {
-    areas.push_back(ReadRaw(slot, members_[slot].data_offset_bytes, geometry_.component_bytes()));
+    areas.push_back(DataArea(slot));
   }
   return oracle::InconsistentStripes(Shape(), areas);
 }

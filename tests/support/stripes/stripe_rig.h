@@ -86,6 +86,10 @@ class StripeRig {
   ::testing::AssertionResult ReadsWithout(std::span<const uint32_t> lost);
 
   ::testing::AssertionResult MembersAgree();
+  // All bytes of a slot's data area, of a member that was lost too.
+  oracle::Bytes DataArea(uint32_t slot) {
+    return ReadRaw(slot, members_[slot].data_offset_bytes, geometry_.component_bytes());
+  }
   // The stripes whose P or Q, as all members hold them, is not that of their data.
   std::vector<uint64_t> InconsistentStripes();
 
