@@ -19,7 +19,7 @@ using testing::RigOptions;
 using testing::StripeRig;
 using testing::TestSeed;
 
-constexpr uint64_t kChunk = 3 * kLaneBytes + kLaneBytes;  // four lanes
+constexpr uint64_t kChunk = 4 * kLaneBytes;
 
 std::vector<std::vector<std::byte>> AllBytes(StripeRig& rig) {
   std::vector<std::vector<std::byte>> all;
