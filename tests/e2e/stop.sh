@@ -75,8 +75,9 @@ dd if=data of="$volume" bs=1M conv=notrunc status=none
 daemon=$(daemon_of mnt)
 kill -STOP "$daemon"
 (sleep 1; kill -KILL "$daemon") &
+killer=$!
 if timeout 60 "$MDVOL_BIN" stop mnt 2>stop.err; then die "the daemon was killed, and stop succeeds"; fi
-wait
+wait "$killer"
 [ "$(wc -l <stop.err)" = 1 ] || die "the daemon was killed: $(cat stop.err)"
 fusermount3 -u mnt 2>/dev/null || true
 mount_volume mnt
