@@ -62,7 +62,8 @@ void ArrayImpl::FlushMembers(const std::vector<ArrayMember*>& members, MemberFai
 void ArrayImpl::FlushUsed(MemberFailures* failures) {
   std::vector<ArrayMember*> used;
   for (const auto& member : members_) {
-    if (member->slot.has_value() && !member->faulty) {
+    // A replacement too: what was written to it must not be lost when the bits are cleared.
+    if ((member->slot.has_value() || member->replaces.has_value()) && !member->faulty) {
       used.push_back(member.get());
     }
   }
@@ -100,18 +101,42 @@ void ArrayImpl::StorePages(const std::vector<BitmapPage>& pages, bool flush,
   }
 }
 
+// Whose role is news to its own superblock is written first, durably: if that is all that comes to
+// be, the member claims what the others do not know yet, and is believed (it has the most events);
+// the other way round a slot would be lost that was to be filled.
 void ArrayImpl::StoreSupers(StoreOutcome* outcome) {
-  std::vector<ArrayMember*> stored;
-  for (const auto& member : members_) {
-    if (member->faulty) {
-      continue;
+  std::vector<ArrayMember*> newcomers;
+  std::vector<ArrayMember*> others;
+  {
+    absl::MutexLock lock(&state_);
+    for (const auto& member : members_) {
+      if (member->faulty) {
+        continue;
+      }
+      const bool is_news =
+          OwnRole(member->super) != RoleOf(*member) ||
+          member->super.has_feature(kFeatureReplacement) != member->replaces.has_value();
+      (is_news ? newcomers : others).push_back(member.get());
     }
-    ComposeSuper(*member);
-    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(&member->super),
+  }
+  StoreSupers(newcomers, outcome);
+  if (outcome->ok()) {
+    StoreSupers(others, outcome);
+  }
+}
+
+void ArrayImpl::StoreSupers(const std::vector<ArrayMember*>& members, StoreOutcome* outcome) {
+  std::vector<ArrayMember*> stored;
+  for (ArrayMember* const member : members) {
+    // Composed on the side: what a failed write should have said is news still.
+    const Superblock super = ComposeSuper(*member);
+    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(&super),
                                          std::min(kSuperBytes, member->areas.super.size()));
     const absl::Status status = WriteAnywhere(*member->device, member->areas.super.begin, bytes);
     if (status.ok()) {
-      stored.push_back(member.get());
+      stored.push_back(member);
+      absl::MutexLock lock(&state_);
+      member->super = super;
     } else {
       NoteError(*member, status, outcome);
     }
@@ -150,20 +175,20 @@ std::vector<uint16_t> ArrayImpl::RoleTable() const {
     }
   }
   for (const auto& member : members_) {
-    if (member->super.dev_number < table.size()) {
+    if (!member->removed && member->super.dev_number < table.size()) {
       table[member->super.dev_number] = RoleOf(*member);
     }
   }
   return table;
 }
 
-void ArrayImpl::ComposeSuper(ArrayMember& member) {
+Superblock ArrayImpl::ComposeSuper(const ArrayMember& member) {
   absl::MutexLock lock(&state_);
-  Superblock& super = member.super;
+  Superblock super = member.super;
   super.events = events_count_;
   super.utime = PackMdTime(updated_us_);
   const bool clean = !dirty_.load(std::memory_order_acquire) && doubt_.empty();
-  super.resync_offset = clean ? kResyncDone : 0;
+  super.resync_offset = clean ? kResyncDone : resync_checkpoint_bytes_ / kSectorBytes;
   super.cnt_corrected_read =
       static_cast<uint32_t>(member.corrected_errors.load(std::memory_order_relaxed));
   const std::vector<uint16_t> table = RoleTable();
@@ -172,19 +197,17 @@ void ArrayImpl::ComposeSuper(ArrayMember& member) {
   }
   const bool has_slot = member.slot.has_value() || member.replaces.has_value();
   MDVOL_CHECK(OwnRole(super) >= kRoleMax || has_slot);
-  uint32_t features =
-      super.feature_map & ~(kFeatureRecoveryOffset | kFeatureRecoveryBitmap | kFeatureReplacement);
-  if (member.replaces.has_value()) {
-    // Writes do not reach it while it is not being filled: what it holds is worth nothing from now
-    // on.
-    features |= kFeatureReplacement | kFeatureRecoveryOffset;
-    super.recovery_offset = 0;
-  } else if (has_slot && member.valid_bytes < geometry_.component_bytes()) {
-    features |= kFeatureRecoveryOffset | (super.feature_map & kFeatureRecoveryBitmap);
-    super.recovery_offset = member.valid_bytes / kSectorBytes;
+  uint32_t features = super.feature_map & ~(kFeatureRecoveryOffset | kFeatureRecoveryBitmap |
+                                            kFeatureReplacement | kFeatureBadBlocks);
+  if (has_slot && !member.in_sync) {
+    features |= kFeatureRecoveryOffset | (member.guided ? kFeatureRecoveryBitmap : 0);
+    super.recovery_offset = member.checkpoint_bytes / kSectorBytes;
   }
+  features |= member.replaces.has_value() ? kFeatureReplacement : 0;
+  features |= member.bad_blocks.empty() ? 0 : kFeatureBadBlocks;
   super.feature_map = features;
   SealSuperblock(super);
+  return super;
 }
 
 BitmapPage ArrayImpl::ComposeBitmapSuper(uint64_t generation) {

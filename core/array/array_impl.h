@@ -3,6 +3,7 @@
 // superblocks true.
 //
 // Locking, outermost first:
+//   recovery_      one window of a recovery at a time
 //   transition_    one transition (dirty, clean, member failed, stop) at a time
 //   writes_gate_   open: writers are inside for their whole call. Closed: no write is in flight;
 //                  superblocks may change
@@ -27,18 +28,19 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "core/array/array.h"
 #include "core/array/doubt_map.h"
 #include "core/array/shared_gate.h"
 #include "core/array/write_intent.h"
 #include "core/stripe/stripe_engine.h"
+#include "core/stripe/sync_types.h"
 
 namespace mdvol {
 
-// A member of a running array. Identity and areas are constant; the rest changes in transitions,
-// under state_.
+// A member of a running array. Identity and areas are constant once it is more than a spare; the
+// rest changes in transitions, under state_.
 struct ArrayMember {
   size_t index = 0;
   std::string name;
@@ -52,9 +54,18 @@ struct ArrayMember {
   uint64_t durable_events = 0;  // of its superblock on the disk, for certain; under transition_
   std::optional<uint32_t> slot;
   std::optional<uint32_t> replaces;  // the slot whose member it will replace; `slot` is empty then
+  bool want_replacement = false;
   bool spare = false;
-  bool faulty = false;  // written with writes_gate_ closed too: writers need no lock to read it
-  uint64_t valid_bytes = 0;
+  bool in_sync = false;  // holds all that belongs into its slot, and the superblocks may say so
+  bool faulty = false;   // written with writes_gate_ closed too: writers need no lock to read it
+  bool removed = false;  // nothing is left but this entry: faulty, without a device
+
+  // While it is being filled: how far, for the data path, and for the superblocks.
+  std::atomic<uint64_t> valid_bytes{0};
+  uint64_t checkpoint_bytes = 0;  // durable on it
+  bool guided = false;            // beyond valid_bytes it differs only where bits are set
+  bool joined = false;            // of the recovery that runs
+
   int flush_error = 0;  // under flush_: of the first flush that failed; none counts after that
   std::atomic<uint64_t> corrected_errors{0};
 };
@@ -68,6 +79,9 @@ using MemberFailures = std::vector<MemberFailure>;
 
 // Bounds of md/bitmap/time_base: a bit that is never cleared costs a resync, a day is long enough.
 inline constexpr uint32_t kMaxTimeBaseSeconds = 24 * 3600;
+
+// Whether direct I/O can reach the data, and in what steps (array_start.cc).
+absl::Status CheckMemberAlignment(const MemberDevice& device, uint64_t data_begin_bytes);
 
 // What came of metadata I/O to all live members.
 struct StoreOutcome {
@@ -96,7 +110,24 @@ class ArrayImpl final : public Array {
   absl::StatusOr<uint64_t> NextData(uint64_t offset_bytes) override;
   absl::StatusOr<uint64_t> NextHole(uint64_t offset_bytes) override;
 
+  bool IsSuspended(uint64_t offset_bytes, uint64_t length_bytes) const override;
+
   absl::Status FailMember(size_t member_index, std::string_view why) override;
+  absl::StatusOr<size_t> AddMember(std::unique_ptr<MemberDevice> device, AddMode mode) override;
+  absl::Status RemoveMember(size_t member_index) override;
+
+  std::optional<RecoveryState> PendingRecovery() const override;
+  absl::Status BeginRecovery() override;
+  std::optional<StripeRange> NextToRecover(uint64_t from_stripe) const override;
+  absl::Status RecoverStripes(StripeRange stripes, SyncFindings* findings) override;
+  absl::Status CheckpointRecovery() override;
+  absl::Status EndRecovery() override;
+
+  absl::Status CheckStripes(StripeRange stripes, SyncFindings* findings) override;
+  absl::Status RepairStripes(StripeRange stripes, RepairMode mode, SyncFindings* findings) override;
+  absl::Status CheckpointResync(uint64_t done_stripes) override;
+  absl::Status Suspend(uint64_t lo_bytes, uint64_t hi_bytes) override;
+
   std::optional<StripeRange> NextDoubt(uint64_t from_stripe) const override {
     return doubt_.Next(from_stripe);
   }
@@ -123,17 +154,29 @@ class ArrayImpl final : public Array {
   bool IsAnyTableOld(const Superblock& freshest) const;
   bool AnyBehind() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_);
   absl::Status RecordStart(const AssemblyDecision& decision, const Superblock& freshest);
-  void BuildView();
+  void RebuildView() ABSL_EXCLUSIVE_LOCKS_REQUIRED(members_gate_, state_);
   std::string UniqueName(const std::string& path) const;
 
   // array_io.cc
   absl::Status CheckRange(uint64_t offset_bytes, uint64_t length_bytes) const;
-  template <typename Work>
-  absl::Status RunWrite(uint64_t offset_bytes, uint64_t length_bytes, const char* what, Work work);
-  absl::Status Settle(const EngineResult& result, const char* what);
-  absl::Status SettleRead(const EngineResult& result);
-  absl::Status SettleWrite(const EngineResult& result, const char* what);
-  void NoteWritten(const EngineResult& result);
+  // A range of the volume.
+  struct VolumeRange {
+    uint64_t offset_bytes = 0;
+    uint64_t length_bytes = 0;
+  };
+  enum class Suspendable : uint8_t { kNo, kYes };
+  using WriteWork = absl::FunctionRef<EngineResult(const MemberView&)>;
+  absl::Status RunWrite(VolumeRange range, const char* what, WriteWork work,
+                        Suspendable suspendable = Suspendable::kNo);
+  // The members that the engine met errors on; to be asked before members_gate_ is left, when it is
+  // still them who have those slots.
+  MemberFailures FailuresOf(const MemberErrors& errors) const
+      ABSL_SHARED_LOCKS_REQUIRED(members_gate_) ABSL_LOCKS_EXCLUDED(state_);
+  absl::Status Settle(const EngineResult& result, const MemberFailures& failures, const char* what);
+  absl::Status SettleRead(const EngineResult& result, const MemberFailures& failures);
+  absl::Status SettleWrite(const EngineResult& result, const MemberFailures& failures,
+                           const char* what);
+  MemberFailures NoteWritten(const EngineResult& result) ABSL_SHARED_LOCKS_REQUIRED(members_gate_);
   void NoteOwed(const EngineResult& result);
   void NoteMended(const EngineResult& result);
   WriteIntent::Range IntentRange(uint64_t offset_bytes, uint64_t length_bytes) const;
@@ -151,7 +194,6 @@ class ArrayImpl final : public Array {
   absl::Status MarkDirty();
   bool MayBeMarkedClean(bool forced) const;
   absl::Status MarkClean(bool forced);
-  absl::Status FailMembers(const MemberErrors& errors);
   absl::Status FailMembers(const MemberFailures& failures);
   absl::Status TakeOut(const MemberFailures& failures)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
@@ -170,10 +212,61 @@ class ArrayImpl final : public Array {
   // Pages of the bitmap to every live member that keeps one; with `flush`, durably.
   void StorePages(const std::vector<BitmapPage>& pages, bool flush, StoreOutcome* outcome);
   void StoreSupers(StoreOutcome* outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
-  void ComposeSuper(ArrayMember& member);
+  void StoreSupers(const std::vector<ArrayMember*>& members, StoreOutcome* outcome)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  Superblock ComposeSuper(const ArrayMember& member)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
   uint16_t RoleOf(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   // The role of every device number, as all superblocks carry it.
   std::vector<uint16_t> RoleTable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+
+  // array_members.cc
+  absl::Status MayChangeMembers() const;
+  absl::StatusOr<ArrayMember*> MemberAt(size_t index) const ABSL_LOCKS_EXCLUDED(state_);
+  absl::Status CheckIsNew(const std::string& path,
+                          const std::optional<FoundSuperblock>& found) const;
+  bool IsNumberHeld(uint32_t number) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  bool IsSlotHeld(uint32_t slot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  std::string PrepareReturn(ArrayMember& member, const FoundSuperblock& found)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  absl::Status PrepareSpare(ArrayMember& member)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  absl::StatusOr<uint32_t> FreeNumber() const;
+  absl::Status WriteWholeBitmap(MemberDevice& device, const MemberAreas& areas) const;
+  absl::StatusOr<size_t> Admit(std::unique_ptr<ArrayMember> newcomer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  void Dismiss(ArrayMember& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  bool IsIdleSpare(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  ArrayMember* FirstIdleSpare() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  std::optional<uint32_t> OpenSlot() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  absl::Status AssignSpare(ArrayMember& spare, uint32_t slot, bool is_replacement)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+
+  // array_recovery.cc
+  struct RecoveryFront {
+    uint64_t valid_bytes = 0;
+    bool guided = false;
+  };
+  struct MemberHole {
+    ArrayMember* member;
+    ByteRange range;  // absolute on it
+  };
+  bool IsTarget(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  std::vector<ArrayMember*> Targets(bool joined_only) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  ArrayMember* ReplacementOf(uint32_t slot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  RecoveryFront Front() const ABSL_LOCKS_EXCLUDED(state_);
+  std::optional<StripeRange> NextMarked(uint64_t from_bytes) const;
+  void PassOverClean(uint64_t end_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writes_gate_);
+  absl::Status RecoverWindow(StripeRange window, SyncFindings* findings)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(recovery_);
+  std::vector<MemberHole> UnknownHoles(const std::vector<ArrayMember*>& members,
+                                       const RecoverResult& recovered) const;
+  absl::Status RecordHoles(const std::vector<MemberHole>& holes);
+  absl::Status StoreBadBlocks(ArrayMember& member, const BadBlockList& list);
+  void PutInPlace(ArrayMember& replacement) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+
+  // array_sync.cc
+  uint64_t ResyncCheckpointBytes() const;
 
   // array_snapshot.cc
   MemberSnapshot SnapshotOf(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
@@ -198,19 +291,22 @@ class ArrayImpl final : public Array {
   Clock& clock_;
   EventLog& events_;
 
+  absl::Mutex recovery_ ABSL_ACQUIRED_BEFORE(transition_);  // one window of a recovery at a time
   absl::Mutex transition_ ABSL_ACQUIRED_BEFORE(writes_gate_);
   SharedGate writes_gate_ ABSL_ACQUIRED_BEFORE(members_gate_);
   SharedGate members_gate_ ABSL_ACQUIRED_BEFORE(flush_);
   absl::Mutex flush_ ABSL_ACQUIRED_BEFORE(state_);
   mutable absl::Mutex state_;
 
-  // Constant after Adopt (the vector; members themselves: see ArrayMember).
+  // Appended to with transition_ held, both gates closed and state_ held: whoever has any of them
+  // may look. Members stay where they are, and are never taken out (see `removed`).
   std::vector<std::unique_ptr<ArrayMember>> members_;
   std::unique_ptr<WriteIntent> intent_;  // null without a bitmap
   bool bits_differ_ = false;             // of the start: not every member has intent_'s bits
   DoubtMap doubt_;
   StripeEngine engine_;
   Superblock reference_;  // name, uuid, times, shape: what all members share
+  int minor_ = 2;         // metadata 1.MINOR
 
   MemberView view_ ABSL_GUARDED_BY(members_gate_);
 
@@ -229,6 +325,12 @@ class ArrayImpl final : public Array {
   uint32_t role_entries_ = 0;  // of the table of roles; constant after Adopt
   // Device numbers that no member here has and that count as faulty.
   std::set<uint32_t> faulty_numbers_ ABSL_GUARDED_BY(state_);
+
+  std::atomic<uint64_t> suspend_lo_{0};  // of the volume; written with writes_gate_ closed
+  std::atomic<uint64_t> suspend_hi_{0};
+  std::atomic<uint64_t> resync_done_stripes_{0};
+  // What superblocks say while parity is in doubt: 0 until nothing is written any more (Stop).
+  uint64_t resync_checkpoint_bytes_ ABSL_GUARDED_BY(transition_) = 0;
 
   std::atomic<uint64_t> last_write_ns_{0};
   std::atomic<uint64_t> writes_done_{0};     // counts acknowledged writes

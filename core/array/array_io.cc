@@ -31,17 +31,23 @@ absl::Status ArrayImpl::CheckRange(uint64_t offset_bytes, uint64_t length_bytes)
 absl::Status ArrayImpl::Read(uint64_t offset_bytes, std::span<std::byte> out) {
   MDVOL_RETURN_IF_ERROR(CheckRange(offset_bytes, out.size()));
   EngineResult result;
+  MemberFailures failures;
   {
     GateShare share(members_gate_);
     result = engine_.Read(view_, offset_bytes, out);
+    if (!result.member_errors.empty()) {
+      failures = FailuresOf(result.member_errors);
+    }
   }
-  return SettleRead(result);
+  return SettleRead(result, failures);
 }
 
 absl::Status ArrayImpl::Write(uint64_t offset_bytes, std::span<const std::byte> data) {
   MDVOL_RETURN_IF_ERROR(CheckRange(offset_bytes, data.size()));
-  return RunWrite(offset_bytes, data.size(), "write",
-                  [&](const MemberView& view) { return engine_.Write(view, offset_bytes, data); });
+  return RunWrite(
+      {offset_bytes, data.size()}, "write",
+      [&](const MemberView& view) { return engine_.Write(view, offset_bytes, data); },
+      Suspendable::kYes);
 }
 
 // In parts, so that a transition (a member that has to be failed under another's write, say) need
@@ -52,9 +58,10 @@ absl::Status ArrayImpl::Zero(uint64_t offset_bytes, uint64_t length_bytes) {
   const uint64_t end = offset_bytes + length_bytes;
   while (offset_bytes < end) {
     const uint64_t length = std::min(end - offset_bytes, part_bytes - offset_bytes % part_bytes);
-    MDVOL_RETURN_IF_ERROR(RunWrite(offset_bytes, length, "zeroing", [&](const MemberView& view) {
-      return engine_.Zero(view, offset_bytes, length);
-    }));
+    MDVOL_RETURN_IF_ERROR(RunWrite(
+        {offset_bytes, length}, "zeroing",
+        [&](const MemberView& view) { return engine_.Zero(view, offset_bytes, length); },
+        Suspendable::kYes));
     offset_bytes += length;
   }
   return absl::OkStatus();
@@ -69,9 +76,9 @@ WriteIntent::Range ArrayImpl::IntentRange(uint64_t offset_bytes, uint64_t length
 
 // The frame of every change: dirty mark, then bits, then the work, then the transitions that it
 // made necessary.
-template <typename Work>
-absl::Status ArrayImpl::RunWrite(uint64_t offset_bytes, uint64_t length_bytes, const char* what,
-                                 Work work) {
+absl::Status ArrayImpl::RunWrite(VolumeRange range, const char* what, WriteWork work,
+                                 Suspendable suspendable) {
+  const auto [offset_bytes, length_bytes] = range;
   if (length_bytes == 0) {
     return absl::OkStatus();
   }
@@ -79,8 +86,12 @@ absl::Status ArrayImpl::RunWrite(uint64_t offset_bytes, uint64_t length_bytes, c
     StoreOutcome bits;
     bool must_mark = false;
     EngineResult result;
+    MemberFailures failures;
     {
       GateShare writes(writes_gate_);
+      if (suspendable == Suspendable::kYes && IsSuspended(offset_bytes, length_bytes)) {
+        return ErrnoStatus(EAGAIN, "writes to this range are suspended");
+      }
       if (read_only()) {
         return ErrnoStatus(EROFS, "the array is read-only");
       }
@@ -97,7 +108,7 @@ absl::Status ArrayImpl::RunWrite(uint64_t offset_bytes, uint64_t length_bytes, c
         };
         if (intent_ == nullptr || intent_->Start(IntentRange(offset_bytes, length_bytes), store)) {
           result = work(view_);
-          NoteWritten(result);
+          failures = NoteWritten(result);
           if (intent_ != nullptr) {
             intent_->End(IntentRange(offset_bytes, length_bytes));
           }
@@ -111,19 +122,22 @@ absl::Status ArrayImpl::RunWrite(uint64_t offset_bytes, uint64_t length_bytes, c
     } else if (!bits.ok()) {
       return bits.full;
     } else {
-      return SettleWrite(result, what);
+      return SettleWrite(result, failures, what);
     }
   }
 }
 
 // Before the bits may grow old and before the gates are left: whoever closes them must know.
-void ArrayImpl::NoteWritten(const EngineResult& result) {
+MemberFailures ArrayImpl::NoteWritten(const EngineResult& result) {
+  MemberFailures failures;
   last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
   NoteOwed(result);
   if (!result.member_errors.empty()) {
     unsettled_.fetch_add(1, std::memory_order_acq_rel);
+    failures = FailuresOf(result.member_errors);
   }
   writes_done_.fetch_add(1, std::memory_order_release);
+  return failures;
 }
 
 // Too many to be kept one by one are kept as doubt, as coarsely as the bitmap.
@@ -144,8 +158,9 @@ void ArrayImpl::NoteOwed(const EngineResult& result) {
   owed_is_fresh_.store(true, std::memory_order_release);
 }
 
-absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const char* what) {
-  const absl::Status status = Settle(result, what);
+absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const MemberFailures& failures,
+                                    const char* what) {
+  const absl::Status status = Settle(result, failures, what);
   if (!result.member_errors.empty()) {
     unsettled_.fetch_sub(1, std::memory_order_acq_rel);
   }
@@ -157,25 +172,23 @@ absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const char* what
 
 // The bytes are good or not, whatever becomes of the member that could not be mended: nothing was
 // written that would have to wait for its failure, and whoever writes next finds it unrecorded.
-absl::Status ArrayImpl::SettleRead(const EngineResult& result) {
-  EngineResult read;
-  read.error = result.error;
-  read.mended_slots = result.mended_slots;
-  if (!result.member_errors.empty()) {
-    if (const absl::Status status = FailMembers(result.member_errors); !status.ok()) {
+absl::Status ArrayImpl::SettleRead(const EngineResult& result, const MemberFailures& failures) {
+  if (!failures.empty()) {
+    if (const absl::Status status = FailMembers(failures); !status.ok()) {
       events_.Add(EventLevel::kError, "failure not recorded", "", MessageOf(status));
     }
   }
-  return Settle(read, "read");
+  return Settle(result, {}, "read");
 }
 
 // What an engine call leaves to be done before it is acknowledged, and its status.
-absl::Status ArrayImpl::Settle(const EngineResult& result, const char* what) {
+absl::Status ArrayImpl::Settle(const EngineResult& result, const MemberFailures& failures,
+                               const char* what) {
   if (!result.mended_slots.empty()) {
     NoteMended(result);
   }
-  if (!result.member_errors.empty()) {
-    MDVOL_RETURN_IF_ERROR(FailMembers(result.member_errors));
+  if (!failures.empty()) {
+    MDVOL_RETURN_IF_ERROR(FailMembers(failures));
   }
   if (result.error == 0) {
     return absl::OkStatus();
@@ -250,7 +263,7 @@ absl::Status ArrayImpl::RecomputeParity(StripeRange stripes, uint64_t* skipped_s
   const uint64_t stripe_bytes = geometry_.stripe_bytes();
   uint64_t skipped = 0;
   const absl::Status status =
-      RunWrite(stripes.first * stripe_bytes, stripes.count * stripe_bytes, "resync",
+      RunWrite({stripes.first * stripe_bytes, stripes.count * stripe_bytes}, "resync",
                [&](const MemberView& view) {
                  EngineResult result = engine_.RecomputeParity(view, stripes.first, stripes.count);
                  skipped = result.skipped_stripes + result.owed_stripes.size();

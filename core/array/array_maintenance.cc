@@ -236,9 +236,16 @@ absl::Status ArrayImpl::Stop() {
     return ErrnoStatus(EIO, "the array has lost more than two members: it is left dirty");
   }
   RetryOwedParity();
+  MDVOL_RETURN_IF_ERROR(CheckpointRecovery());
   MDVOL_RETURN_IF_ERROR(FlushAll());
   MDVOL_RETURN_IF_ERROR(ClearBitmap());
   MDVOL_RETURN_IF_ERROR(MarkClean(/*forced=*/true));
+  if (dirty_.load(std::memory_order_acquire) && ResyncCheckpointBytes() != 0) {
+    absl::MutexLock transition(&transition_);
+    GateClosure closed(writes_gate_);
+    resync_checkpoint_bytes_ = ResyncCheckpointBytes();
+    MDVOL_RETURN_IF_ERROR(WriteGeneration());
+  }
   if (dirty_.load(std::memory_order_acquire)) {
     events_.Add(EventLevel::kWarning, "array stopped dirty", "",
                 "some stripes still await their parity");

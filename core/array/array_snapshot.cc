@@ -41,15 +41,17 @@ MemberSnapshot ArrayImpl::SnapshotOf(const ArrayMember& member) const {
   result.slot = member.faulty ? std::nullopt : member.slot;
   result.faulty = member.faulty;
   result.spare = member.spare && !member.faulty;
-  const bool in_slot = member.slot.has_value() && !member.faulty;
-  result.in_sync = in_slot && member.valid_bytes >= geometry_.component_bytes();
-  result.recovering = in_slot && !result.in_sync;
+  result.in_sync = IsInSync(member);
+  result.recovering = IsTarget(member);
+  result.want_replacement = member.want_replacement;
+  result.replacement = member.replaces.has_value() && !member.faulty;
+  result.replaces = result.replacement ? member.replaces : std::nullopt;
   result.write_mostly = (member.super.devflags & 1) != 0;
   result.uuid = member.super.device_uuid;
   result.device_bytes = member.device->size_bytes();
   result.data_offset_bytes = member.areas.data.begin;
   result.data_bytes = geometry_.component_bytes();
-  result.recovery_bytes = member.valid_bytes;
+  result.recovery_bytes = member.valid_bytes.load(std::memory_order_acquire);
   result.errors = member.corrected_errors.load(std::memory_order_relaxed);
   result.events = member.super.events;
   const auto bad = member.bad_blocks.ranges();
@@ -89,8 +91,11 @@ ArraySnapshot ArrayImpl::Snapshot() const {
     result.events = events_count_;
     result.updated_s = updated_us_ / 1000000;
     uint32_t in_sync = 0;
+    result.minor = minor_;
     for (const auto& member : members_) {
-      result.minor = member->minor;
+      if (member->removed) {
+        continue;
+      }
       result.members.push_back(SnapshotOf(*member));
       in_sync += result.members.back().in_sync ? 1u : 0u;
     }

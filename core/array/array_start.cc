@@ -28,24 +28,6 @@ bool IsAdopted(const MemberVerdict& verdict) {
   return verdict.standing != MemberStanding::kStale && verdict.standing != MemberStanding::kForeign;
 }
 
-absl::Status CheckAlignment(const LoadedMember& member) {
-  const uint64_t data_begin = member.areas.data.begin;
-  const uint64_t alignment = member.device->alignment_bytes();
-  // Columns are rounded to it, and a chunk is 4 KiB at least.
-  if (!std::has_single_bit(alignment) || alignment > kLaneBytes) {
-    return ErrnoStatus(
-        EINVAL,
-        absl::StrCat(member.report.path, ": direct I/O there wants multiples ", "of ", alignment,
-                     " bytes, mdvol can do 4096 at most: ", "mount it without --direct"));
-  }
-  if (data_begin % alignment == 0) {
-    return absl::OkStatus();
-  }
-  return ErrnoStatus(EINVAL, absl::StrCat(member.report.path, ": its data begin at ", data_begin,
-                                          " bytes, and direct I/O there wants multiples of ",
-                                          alignment, ": mount it without --direct"));
-}
-
 absl::StatusOr<ArrayGeometry> GeometryOf(const Superblock& super) {
   return ArrayGeometry::Make(static_cast<Layout>(super.layout.get()), super.raid_disks,
                              uint64_t{super.chunksize.get()} * kSectorBytes,
@@ -53,6 +35,22 @@ absl::StatusOr<ArrayGeometry> GeometryOf(const Superblock& super) {
 }
 
 }  // namespace
+
+absl::Status CheckMemberAlignment(const MemberDevice& device, uint64_t data_begin_bytes) {
+  const uint64_t alignment = device.alignment_bytes();
+  // Columns are rounded to it, and a chunk is 4 KiB at least.
+  if (!std::has_single_bit(alignment) || alignment > kLaneBytes) {
+    return ErrnoStatus(
+        EINVAL, absl::StrCat(device.path(), ": direct I/O there wants multiples of ", alignment,
+                             " bytes, mdvol can do 4096 at most: mount it without --direct"));
+  }
+  if (data_begin_bytes % alignment == 0) {
+    return absl::OkStatus();
+  }
+  return ErrnoStatus(EINVAL, absl::StrCat(device.path(), ": its data begin at ", data_begin_bytes,
+                                          " bytes, and direct I/O there wants multiples of ",
+                                          alignment, ": mount it without --direct"));
+}
 
 ArrayImpl::ArrayImpl(const ArrayGeometry& geometry, const ArrayOptions& options,
                      uint64_t stripes_per_doubt, Clock& clock, EventLog& events)
@@ -89,6 +87,7 @@ absl::StatusOr<std::unique_ptr<Array>> Array::Start(std::vector<LoadedMember> me
 
 absl::Status ArrayImpl::Adopt(std::vector<LoadedMember> members, const AssemblyDecision& decision) {
   reference_ = members[decision.reference].report.super;
+  minor_ = members[decision.reference].report.minor;
   const Superblock freshest = members[decision.freshest].report.super;
   if (!read_only() && reference_.has_feature(kFeatureJournal)) {
     return ErrnoStatus(EROFS, absl::StrCat(members[decision.reference].report.path,
@@ -109,14 +108,18 @@ absl::Status ArrayImpl::Adopt(std::vector<LoadedMember> members, const AssemblyD
                   verdict.reason);
       continue;  // its device is closed, and so let go
     }
-    MDVOL_RETURN_IF_ERROR(CheckAlignment(members[i]));
+    MDVOL_RETURN_IF_ERROR(CheckMemberAlignment(*members[i].device, members[i].areas.data.begin));
     AdoptMember(std::move(members[i]), verdict);
   }
   for (const std::string& warning : decision.warnings) {
     events_.Add(EventLevel::kWarning, "warning", "", warning);
   }
   AdoptRoles(freshest);
-  BuildView();
+  {
+    GateClosure closed(members_gate_);
+    absl::MutexLock lock(&state_);
+    RebuildView();
+  }
   dirty_.store(decision.dirty, std::memory_order_release);
   events_.Add(
       EventLevel::kInfo, "array started", "",
@@ -139,11 +142,15 @@ void ArrayImpl::AdoptMember(LoadedMember loaded, const MemberVerdict& verdict) {
   member->durable_events = member->super.events;
   member->spare = verdict.standing == MemberStanding::kSpare;
   member->corrected_errors.store(loaded.report.super.cnt_corrected_read);
-  if (verdict.standing == MemberStanding::kInSync) {
-    member->valid_bytes = geometry_.component_bytes();
-  } else if (verdict.standing == MemberStanding::kRecovering) {
-    member->valid_bytes = std::min(verdict.recovery_bytes, geometry_.component_bytes() - 1);
+  const uint64_t component_bytes = geometry_.component_bytes();
+  if (verdict.standing == MemberStanding::kInSync && !verdict.is_replacement) {
+    member->in_sync = true;
+    member->valid_bytes.store(component_bytes);
+  } else if (verdict.standing == MemberStanding::kRecovering && !verdict.is_replacement) {
+    member->valid_bytes.store(std::min(verdict.recovery_bytes, component_bytes - 1));
+    member->guided = member->super.has_feature(kFeatureRecoveryBitmap);
   }
+  member->checkpoint_bytes = member->valid_bytes.load();
   (verdict.is_replacement ? member->replaces : member->slot) = verdict.slot;
   if (member->counting != nullptr) {
     member->counting->SetRange(member->areas.data.begin, member->areas.data.end);
@@ -201,10 +208,9 @@ void ArrayImpl::AdoptDoubt(const AssemblyDecision& decision) {
   }
 }
 
-void ArrayImpl::BuildView() {
-  GateClosure closed(members_gate_);
+void ArrayImpl::RebuildView() {
   view_.slots.assign(geometry_.raid_disks(), SlotView());
-  view_.writable = !read_only();
+  view_.writable = !read_only() && !failed_.load(std::memory_order_acquire);
   view_.alignment_bytes = kSectorBytes;
   for (const auto& member : members_) {
     if (!member->slot.has_value() || member->faulty) {
@@ -212,11 +218,13 @@ void ArrayImpl::BuildView() {
     }
     view_.slots[*member->slot] = {.device = member->device.get(),
                                   .data_offset_bytes = member->areas.data.begin,
-                                  .valid_bytes = member->valid_bytes,
-                                  .bad_blocks = &member->bad_blocks};
+                                  .valid_bytes = geometry_.component_bytes(),
+                                  .bad_blocks = &member->bad_blocks,
+                                  .checkpoint = member->in_sync ? nullptr : &member->valid_bytes};
     view_.alignment_bytes =
         std::max<uint64_t>(view_.alignment_bytes, member->device->alignment_bytes());
   }
+  engine_.MembersChanged(view_);
 }
 
 // What the freshest table gives to numbers that nobody here has: a slot was lost with its member.
@@ -245,16 +253,21 @@ bool ArrayImpl::IsAnyTableOld(const Superblock& freshest) const {
                        super.dev_roles.begin(),
                        [](uint16_t ours, const le16& theirs) { return ours == theirs.get(); });
   };
-  return is_old(freshest) || std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
-           return RoleOf(*member) < kRoleMax && is_old(member->super);
-         });
+  bool is_any_old = is_old(freshest);
+  for (const auto& member : members_) {
+    is_any_old |= RoleOf(*member) < kRoleMax && is_old(member->super);
+  }
+  return is_any_old;
 }
 
 bool ArrayImpl::AnyBehind() const {
   absl::MutexLock lock(&state_);
-  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
-    return !member->faulty && member->durable_events != events_count_;
-  });
+  for (const auto& member : members_) {
+    if (!member->faulty && member->durable_events != events_count_) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // What a read-write start has to make durable before anything else happens: force, slots that lost
@@ -289,7 +302,7 @@ std::string ArrayImpl::UniqueName(const std::string& path) const {
   const std::string base = MemberNameOf(path);
   std::string name = base;
   for (int number = 2; std::any_of(members_.begin(), members_.end(),
-                                   [&](const auto& m) { return m->name == name; });
+                                   [&](const auto& m) { return !m->removed && m->name == name; });
        ++number) {
     name = absl::StrCat(base, "-", number);
   }

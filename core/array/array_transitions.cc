@@ -33,8 +33,7 @@ ArrayMember* ArrayImpl::MemberOfSlot(uint32_t slot) {
 }
 
 bool ArrayImpl::IsInSync(const ArrayMember& member) const {
-  return member.slot.has_value() && !member.faulty &&
-         member.valid_bytes >= geometry_.component_bytes();
+  return member.slot.has_value() && !member.faulty && member.in_sync;
 }
 
 uint32_t ArrayImpl::InSyncSlots() const {
@@ -130,15 +129,17 @@ absl::Status ArrayImpl::ClearBitmap() {
 
 // ---- Failures ----
 
-absl::Status ArrayImpl::FailMembers(const MemberErrors& errors) {
+MemberFailures ArrayImpl::FailuresOf(const MemberErrors& errors) const {
   MemberFailures failures;
+  absl::MutexLock lock(&state_);
   for (const MemberError& error : errors) {
-    const ArrayMember* member = MemberOfSlot(error.slot);
-    if (member != nullptr) {
-      failures.push_back({member->index, WhyFailed(error)});
+    for (const auto& member : members_) {
+      if (member->slot == error.slot && !member->faulty) {
+        failures.push_back({member->index, WhyFailed(error)});
+      }
     }
   }
-  return FailMembers(failures);
+  return failures;
 }
 
 // Durable when it returns OK, also when somebody else has failed them: transitions come one at a
@@ -195,10 +196,14 @@ void ArrayImpl::TakeOut(ArrayMember& member, const std::string& why) {
     GateClosure closed(members_gate_);
     absl::MutexLock lock(&state_);
     member.faulty = true;
-    if (member.slot.has_value()) {
-      view_.slots[*member.slot] = SlotView();
-      engine_.MembersChanged(view_);
+    member.want_replacement = false;
+    ArrayMember* const replacement =
+        member.slot.has_value() ? ReplacementOf(*member.slot) : nullptr;
+    if (replacement != nullptr) {  // takes over with what it has got
+      replacement->replaces.reset();
+      replacement->slot = member.slot;
     }
+    RebuildView();
   }
   events_.Add(EventLevel::kError, "member failed", member.name, why);
 }
@@ -217,12 +222,10 @@ void ArrayImpl::EnterFailed(const std::string& why) {
 }
 
 absl::Status ArrayImpl::FailMember(size_t member_index, std::string_view why) {
-  if (member_index >= members_.size()) {
-    return ErrnoStatus(ENODEV, absl::StrCat("the array has no member ", member_index));
-  }
   absl::MutexLock transition(&transition_);
   GateClosure closed(writes_gate_);
-  ArrayMember& member = *members_[member_index];
+  MDVOL_ASSIGN_OR_RETURN(ArrayMember* const found, MemberAt(member_index));
+  ArrayMember& member = *found;
   bool is_faulty = false;
   bool counts = false;
   {

@@ -23,7 +23,8 @@ enum class ArrayState : uint8_t { kClean, kActive, kActiveIdle, kReadonly, kFail
 const char* ArrayStateWord(ArrayState state);
 
 struct MemberSnapshot {
-  size_t index = 0;  // stable for the life of the array; Array::FailMember takes it
+  size_t index =
+      0;  // stable for the life of the array, not a place in `members`; FailMember takes it
   std::string name;  // dev-NAME
   std::string path;
   uint32_t dev_number = 0;
@@ -31,7 +32,10 @@ struct MemberSnapshot {
   bool in_sync = false;
   bool faulty = false;
   bool spare = false;
-  bool recovering = false;
+  bool recovering = false;  // in its slot, or beside the member that it will replace
+  bool want_replacement = false;
+  bool replacement = false;
+  std::optional<uint32_t> replaces;  // of a replacement: the slot that it will take
   bool write_mostly = false;
   Uuid uuid;
   uint64_t device_bytes = 0;

@@ -267,6 +267,24 @@ bool WriteIntent::AgreesWith(const std::vector<uint8_t>& file) const {
                     file_.begin() + kBitmapSuperBytes);
 }
 
+std::optional<WriteIntent::Range> WriteIntent::NextSet(uint64_t from) const {
+  absl::MutexLock lock(&mutex_);
+  uint64_t first = from;
+  while (first < bits_ && !Get(first)) {
+    // Whole bytes without a bit are passed over at once.
+    const bool is_empty = first % 8 == 0 && file_[kBitmapSuperBytes + first / 8] == 0;
+    first += is_empty ? 8 : 1;
+  }
+  if (first >= bits_) {
+    return std::nullopt;
+  }
+  uint64_t last = first;
+  while (last + 1 < bits_ && Get(last + 1)) {
+    ++last;
+  }
+  return Range{first, last};
+}
+
 bool WriteIntent::IsSet(uint64_t bit) const {
   absl::MutexLock lock(&mutex_);
   return Get(bit);

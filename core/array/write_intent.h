@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -74,6 +75,8 @@ class WriteIntent {
   // Whether `file`, another member's bitmap, has the same bits.
   bool AgreesWith(const std::vector<uint8_t>& file) const ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // The first run of set bits at or after `from`.
+  std::optional<Range> NextSet(uint64_t from) const ABSL_LOCKS_EXCLUDED(mutex_);
   bool IsSet(uint64_t bit) const ABSL_LOCKS_EXCLUDED(mutex_);
   uint64_t CountSet() const ABSL_LOCKS_EXCLUDED(mutex_);
   // 4 KiB pages that hold a set bit.

@@ -13,6 +13,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/device/counting_device.h"
+#include "core/stripe/sync_types.h"
 #include "core/sync/start_array.h"
 
 namespace mdvol::testing {
@@ -118,10 +119,7 @@ absl::Status TestArray::Open(const Opening& opening) {
   faults_.assign(disks_.size(), nullptr);
   std::vector<LoadedMember> members;
   for (const size_t i : indices) {
-    auto fault =
-        NewFaultDevice(NewRecordingDevice(disks_.Open(i), i, recording_), /*seed=*/i, clock_);
-    faults_[i] = fault.get();
-    auto member = LoadMember(NewCountingDevice(std::move(fault), clock_));
+    auto member = LoadMember(OpenDisk(i));
     MDVOL_RETURN_IF_ERROR(member.status());
     members.push_back(*std::move(member));
   }
@@ -129,6 +127,56 @@ absl::Status TestArray::Open(const Opening& opening) {
                               : Array::Start(std::move(members), opening.options, clock_, events_);
   MDVOL_RETURN_IF_ERROR(array.status());
   array_ = *std::move(array);
+  return absl::OkStatus();
+}
+
+std::unique_ptr<MemberDevice> TestArray::OpenDisk(size_t disk) {
+  auto fault = NewFaultDevice(NewRecordingDevice(disks_.Open(disk), disk, recording_),
+                              /*seed=*/disk, clock_);
+  faults_.resize(disks_.size());
+  faults_[disk] = fault.get();
+  return NewCountingDevice(std::move(fault), clock_);
+}
+
+size_t TestArray::AddDisk() {
+  const size_t disk = disks_.size();
+  const uint64_t size_bytes = disks_[0].size_bytes();
+  disks_.Add(absl::StrCat("/m/d", disk), size_bytes, {.alignment_bytes = spec_.alignment_bytes});
+  std::vector<std::byte> noise(size_bytes);
+  prng_.Fill(noise);
+  disks_.Put(disk, 0, noise);
+  return disk;
+}
+
+absl::StatusOr<size_t> TestArray::AddMember(size_t disk, AddMode mode) {
+  return array_->AddMember(OpenDisk(disk), mode);
+}
+
+std::optional<size_t> TestArray::MemberOf(size_t disk) const {
+  for (const MemberSnapshot& member : array_->Snapshot().members) {
+    if (member.path == disks_[disk].path()) {
+      return member.index;
+    }
+  }
+  return std::nullopt;
+}
+
+absl::Status TestArray::Recover(uint64_t stripes) {
+  while (array_->PendingRecovery().has_value()) {
+    MDVOL_RETURN_IF_ERROR(array_->BeginRecovery());
+    uint64_t from = 0;
+    for (auto next = array_->NextToRecover(from); next.has_value();
+         next = array_->NextToRecover(from)) {
+      const StripeRange part{next->first, std::min(next->count, stripes)};
+      SyncFindings findings;
+      MDVOL_RETURN_IF_ERROR(array_->RecoverStripes(part, &findings));
+      from = part.first + part.count;
+      if (from % 3 == 0) {
+        MDVOL_RETURN_IF_ERROR(array_->CheckpointRecovery());
+      }
+    }
+    MDVOL_RETURN_IF_ERROR(array_->EndRecovery());
+  }
   return absl::OkStatus();
 }
 
@@ -218,8 +266,16 @@ std::string TestArray::CheckDisks(std::vector<size_t> slots) {
 }
 
 std::string TestArray::CheckDisk(size_t slot, uint64_t length_bytes) {
+  return CheckDisk(slot, slot, length_bytes);
+}
+
+std::string TestArray::CheckDiskInSlot(size_t disk, size_t slot) {
+  return CheckDisk(disk, slot, areas(disk).data.size());
+}
+
+std::string TestArray::CheckDisk(size_t disk, size_t slot, uint64_t length_bytes) {
   const oracle::Bytes expected = oracle::MembersOf(Shape(), model_.bytes())[slot];
-  const auto data = disks_.Bytes(slot, areas(slot).data.begin, length_bytes);
+  const auto data = disks_.Bytes(disk, areas(disk).data.begin, length_bytes);
   const auto [at, ignored] = std::mismatch(data.begin(), data.end(), expected.begin());
   if (at == data.end()) {
     return "";

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -88,6 +89,15 @@ class TestArray {
   void Crash() { Close(); }
   absl::Status Stop();
 
+  // A further disk, full of noise; its index.
+  size_t AddDisk();
+  // Adds the disk to the running array; a failed device of it is let go.
+  absl::StatusOr<size_t> AddMember(size_t disk, AddMode mode = AddMode::kAdd);
+  // The index by which the array knows the disk, if it is a member.
+  std::optional<size_t> MemberOf(size_t disk) const;
+  // Rebuilds until nothing is pending, `stripes` at a time, as a sync engine does.
+  absl::Status Recover(uint64_t stripes = 5);
+
   const ArraySpec& spec() const { return spec_; }
   const ArrayGeometry& geometry() const { return geometry_; }
   Disks& disks() { return disks_; }
@@ -112,6 +122,8 @@ class TestArray {
   // What is on the disk in each of these slots against the model, data and parity; none: all disks
   // in slots.
   std::string CheckDisks(std::vector<size_t> slots = {});
+  // Whether the disk holds what belongs into the slot.
+  std::string CheckDiskInSlot(size_t disk, size_t slot);
   // The same of the first bytes of one slot's data area.
   std::string CheckDisk(size_t slot, uint64_t length_bytes);
   // The stripes of which P or Q does not fit the data.
@@ -128,7 +140,10 @@ class TestArray {
   // Every disk's superblock is whole.
   std::string CheckSupers() const;
 
-  const MemberAreas& areas(size_t disk) const { return plan_.members[disk].areas; }
+  // Of a disk that was added later too: all are of one size.
+  const MemberAreas& areas(size_t disk) const {
+    return plan_.members[disk < plan_.members.size() ? disk : 0].areas;
+  }
   bool IsData(const RecordedRequest& request) const {
     return request.Changes() &&
            request.Touches(areas(request.member).data.begin, areas(request.member).data.end);
@@ -152,6 +167,8 @@ class TestArray {
 
  private:
   void Close();
+  std::unique_ptr<MemberDevice> OpenDisk(size_t disk);
+  std::string CheckDisk(size_t disk, size_t slot, uint64_t length_bytes);
   oracle::Shape Shape() const;
   std::vector<oracle::Bytes> DataAreas() const;
 

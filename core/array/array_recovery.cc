@@ -1,0 +1,423 @@
+// ArrayImpl: rebuilding members in their slots, and replacements beside them.
+//
+// A target has a checkpoint that moves: bytes below it are read and written like any member's,
+// those beyond are neither (I5). It moves while the stripes are led, so that no write can slip
+// between; of a guided target, which differs only where bits are set, it also moves over runs
+// without bits, while no write is in flight. What superblocks say of it is less: what had been
+// flushed when they were written. One window is recovered at a time, whoever calls.
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "core/array/array_impl.h"
+#include "core/array/member_io.h"
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/stripe/io_errors.h"
+
+namespace mdvol {
+namespace {
+
+constexpr uint32_t kMaxRebuilds = 2;
+
+}  // namespace
+
+bool ArrayImpl::IsTarget(const ArrayMember& member) const {
+  // A replacement is none as long as writes do not reach it.
+  return !member.faulty && !member.in_sync && member.slot.has_value();
+}
+
+ArrayMember* ArrayImpl::ReplacementOf(uint32_t slot) const {
+  for (const auto& member : members_) {
+    if (!member->faulty && member->replaces == slot) {
+      return member.get();
+    }
+  }
+  return nullptr;
+}
+
+std::vector<ArrayMember*> ArrayImpl::Targets(bool joined_only) const {
+  std::vector<ArrayMember*> targets;
+  for (const auto& member : members_) {
+    if (IsTarget(*member) && (member->joined || !joined_only)) {
+      targets.push_back(member.get());
+    }
+  }
+  return targets;
+}
+
+// ---- What there is to do ----
+
+std::optional<RecoveryState> ArrayImpl::PendingRecovery() const {
+  if (read_only() || failed_.load(std::memory_order_acquire)) {
+    return std::nullopt;
+  }
+  absl::MutexLock lock(&state_);
+  RecoveryState state{.from_bytes = geometry_.component_bytes(), .guided = true, .members = {}};
+  for (const ArrayMember* const target : Targets(/*joined_only=*/false)) {
+    state.from_bytes =
+        std::min(state.from_bytes, target->valid_bytes.load(std::memory_order_acquire));
+    state.guided &= target->guided;
+    state.members.push_back(target->name);
+  }
+  const ArrayMember* const spare = FirstIdleSpare();
+  if (spare != nullptr && state.members.size() < kMaxRebuilds &&
+      OpenSlot().has_value()) {
+    state.from_bytes = 0;
+    state.guided = false;
+    state.members.push_back(spare->name);
+  }
+  return state.members.empty() ? std::nullopt : std::optional(state);
+}
+
+absl::Status ArrayImpl::BeginRecovery() {
+  absl::MutexLock transition(&transition_);
+  GateClosure closed(writes_gate_);
+  MDVOL_RETURN_IF_ERROR(MayChangeMembers());
+  bool is_any_new = false;
+  for (;;) {
+    ArrayMember* spare = nullptr;
+    std::optional<uint32_t> slot;
+    bool is_replacement = false;
+    {
+      absl::MutexLock lock(&state_);
+      spare = FirstIdleSpare();
+      slot = OpenSlot();
+      if (spare == nullptr || !slot.has_value() ||
+          Targets(/*joined_only=*/false).size() >= kMaxRebuilds) {
+        break;
+      }
+    }
+    const absl::Status status = AssignSpare(*spare, *slot, is_replacement);
+    if (status.ok()) {
+      is_any_new = true;
+      events_.Add(EventLevel::kInfo, is_replacement ? "replacement begun" : "spare put to use",
+                  spare->name, absl::StrCat("for slot ", *slot));
+    } else if (!spare->faulty) {
+      return status;  // no space: it may do later
+    }
+  }
+  if (is_any_new || !recorded_.load(std::memory_order_acquire)) {
+    MDVOL_RETURN_IF_ERROR(WriteGeneration());
+  }
+  absl::MutexLock lock(&state_);
+  for (ArrayMember* const target : Targets(/*joined_only=*/false)) {
+    target->joined = true;
+  }
+  return absl::OkStatus();
+}
+
+// How far all targets of this run are, and whether the bitmap guides them.
+ArrayImpl::RecoveryFront ArrayImpl::Front() const {
+  absl::MutexLock lock(&state_);
+  RecoveryFront front{.valid_bytes = std::numeric_limits<uint64_t>::max(), .guided = true};
+  for (const ArrayMember* const target : Targets(/*joined_only=*/true)) {
+    front.valid_bytes =
+        std::min(front.valid_bytes, target->valid_bytes.load(std::memory_order_acquire));
+    front.guided &= target->guided;
+  }
+  front.guided &= intent_ != nullptr;
+  return front;
+}
+
+// The stripes of the first run of set bits that reaches beyond `from_bytes` of the data areas.
+std::optional<StripeRange> ArrayImpl::NextMarked(uint64_t from_bytes) const {
+  const auto run = intent_->NextSet(from_bytes / intent_->chunk_bytes());
+  if (!run.has_value() || from_bytes >= geometry_.component_bytes()) {
+    return std::nullopt;
+  }
+  const uint64_t begin = std::max(from_bytes, run->first * intent_->chunk_bytes());
+  const uint64_t end =
+      std::min((run->last + 1) * intent_->chunk_bytes(), geometry_.component_bytes());
+  if (begin >= end) {
+    return std::nullopt;
+  }
+  const uint64_t first = begin >> geometry_.chunk_shift();
+  return StripeRange{first, CeilDiv(end, geometry_.chunk_bytes()) - first};
+}
+
+std::optional<StripeRange> ArrayImpl::NextToRecover(uint64_t from_stripe) const {
+  const RecoveryFront front = Front();
+  if (front.valid_bytes >= geometry_.component_bytes()) {
+    return std::nullopt;
+  }
+  const uint64_t first = std::max(from_stripe, front.valid_bytes >> geometry_.chunk_shift());
+  if (first >= geometry_.stripe_count()) {
+    return std::nullopt;
+  }
+  if (front.guided) {
+    return NextMarked(first << geometry_.chunk_shift());
+  }
+  return StripeRange{first, geometry_.stripe_count() - first};
+}
+
+// ---- Recovering ----
+
+// Moves the checkpoints of guided targets to the next set bit, or to `end_bytes`.
+void ArrayImpl::PassOverClean(uint64_t end_bytes) {
+  const RecoveryFront front = Front();
+  const std::optional<StripeRange> marked = NextMarked(front.valid_bytes);
+  const uint64_t clean_end = marked.has_value()
+                                 ? std::min(end_bytes, marked->first << geometry_.chunk_shift())
+                                 : end_bytes;
+  absl::MutexLock lock(&state_);
+  for (ArrayMember* const target : Targets(/*joined_only=*/true)) {
+    if (target->valid_bytes.load(std::memory_order_acquire) < clean_end) {
+      target->valid_bytes.store(clean_end, std::memory_order_release);
+    }
+  }
+}
+
+absl::Status ArrayImpl::RecoverStripes(StripeRange stripes, SyncFindings* findings) {
+  absl::MutexLock recovery(&recovery_);
+  const uint64_t end = stripes.first + stripes.count;
+  for (;;) {
+    MDVOL_RETURN_IF_ERROR(MayChangeMembers());
+    RecoveryFront front = Front();
+    uint64_t first = front.valid_bytes >> geometry_.chunk_shift();
+    uint64_t window_end = end;
+    if (front.guided && first < end) {
+      auto marked = NextMarked(front.valid_bytes);
+      if (!marked.has_value() || marked->first > first) {
+        GateClosure closed(writes_gate_);  // a write sets its bits and skips what lies beyond
+        PassOverClean(end << geometry_.chunk_shift());
+        front = Front();
+        first = front.valid_bytes >> geometry_.chunk_shift();
+        marked = NextMarked(front.valid_bytes);
+      }
+      if (marked.has_value()) {
+        window_end = std::min(end, marked->first + marked->count);
+      }
+    }
+    if (first >= end) {
+      return absl::OkStatus();
+    }
+    const uint64_t count = std::min(window_end - first, engine_.StripesPerWindow());
+    MDVOL_RETURN_IF_ERROR(RecoverWindow({first, count}, findings));
+  }
+}
+
+// One window: rebuilt, or something was done about what is in its way.
+absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings) {
+  const uint64_t end_bytes = std::min((window.first + window.count) << geometry_.chunk_shift(),
+                                      geometry_.component_bytes());
+  RecoverResult recovered;
+  EngineResult result;
+  MemberFailures failures;
+  std::vector<ArrayMember*> members;
+  bool is_known = false;  // all that could not be recovered is in the bad-block logs
+  int full = 0;
+  {
+    GateShare share(members_gate_);
+    std::vector<RecoverTarget> targets;
+    {
+      absl::MutexLock lock(&state_);
+      members = Targets(/*joined_only=*/true);
+    }
+    for (ArrayMember* const member : members) {
+      targets.push_back({.slot = member->slot.has_value() ? *member->slot : *member->replaces,
+                         .device = member->device.get(),
+                         .data_offset_bytes = member->areas.data.begin,
+                         .from_bytes = member->valid_bytes.load(std::memory_order_acquire)});
+    }
+    const auto move = [&] {
+      is_known = UnknownHoles(members, recovered).empty();
+      for (ArrayMember* const member : members) {
+        if (is_known && member->valid_bytes.load(std::memory_order_acquire) < end_bytes) {
+          member->valid_bytes.store(end_bytes, std::memory_order_release);
+        }
+      }
+    };
+    result = engine_.RecoverStripes(view_, window.first, window.count, targets, &recovered, move);
+    failures = FailuresOf(result.member_errors);
+    for (const auto& [index, error] : recovered.target_errors) {
+      if (IsFull(error)) {
+        full = error;
+      } else {
+        failures.push_back(
+            {members[index]->index,
+             absl::StrCat("rebuild failed: ", std::generic_category().message(error))});
+      }
+    }
+  }
+  NoteMended(result);
+  if (!failures.empty()) {
+    return FailMembers(failures);
+  }
+  if (full != 0) {
+    return SystemError(full, "rebuild stopped");
+  }
+  if (result.error != 0 && result.error != EIO) {
+    return SystemError(result.error, "rebuild stopped");
+  }
+  if (is_known) {
+    findings->skipped_stripes += result.skipped_stripes;
+    return absl::OkStatus();
+  }
+  return RecordHoles(UnknownHoles(members, recovered));
+}
+
+// ---- What could not be recovered ----
+
+// Of what could not be recovered, the ranges that the targets' logs do not have yet.
+std::vector<ArrayImpl::MemberHole> ArrayImpl::UnknownHoles(const std::vector<ArrayMember*>& members,
+                                                           const RecoverResult& recovered) const {
+  std::vector<MemberHole> holes;
+  for (const RecoverResult::Hole& hole : recovered.lost) {
+    for (ArrayMember* const member : members) {
+      if (member->slot != hole.slot && member->replaces != hole.slot) {
+        continue;
+      }
+      const ByteRange range{member->areas.data.begin + hole.begin_bytes,
+                            member->areas.data.begin + hole.end_bytes};
+      const auto known = member->bad_blocks.ranges();
+      const bool is_known = std::any_of(known.begin(), known.end(), [&](const ByteRange& bad) {
+        return bad.begin <= range.begin && range.end <= bad.end;
+      });
+      if (!is_known) {
+        holes.push_back({member, range});
+      }
+    }
+  }
+  return holes;
+}
+
+// Durable when it returns. A member whose log has no room, or that has none, is failed, as in md.
+absl::Status ArrayImpl::RecordHoles(const std::vector<MemberHole>& holes) {
+  absl::MutexLock transition(&transition_);
+  GateClosure closed(writes_gate_);
+  for (const MemberHole& hole : holes) {
+    ArrayMember& member = *hole.member;
+    if (member.faulty) {
+      continue;
+    }
+    BadBlockList list = member.bad_blocks;
+    list.Add(hole.range);
+    absl::Status status = StoreBadBlocks(member, list);
+    if (!status.ok()) {
+      MDVOL_RETURN_IF_ERROR(TakeOut(
+          {{member.index, absl::StrCat("a bad block could not be noted: ", MessageOf(status))}}));
+      continue;
+    }
+    GateClosure members(members_gate_);
+    absl::MutexLock lock(&state_);
+    member.bad_blocks = std::move(list);
+  }
+  return WriteGeneration();
+}
+
+absl::Status ArrayImpl::StoreBadBlocks(ArrayMember& member, const BadBlockList& list) {
+  if (member.areas.bad_blocks.empty()) {
+    return ErrnoStatus(ENOSPC, absl::StrCat(member.path, ": has no bad-block log"));
+  }
+  MDVOL_ASSIGN_OR_RETURN(const auto log, SerializeBadBlockLog(list, member.super.bblog_shift,
+                                                              member.areas.bad_blocks.size()));
+  MDVOL_RETURN_IF_ERROR(WriteAnywhere(*member.device, member.areas.bad_blocks.begin, log));
+  return FlushMember(*member.device);
+}
+
+// ---- Recording progress ----
+
+absl::Status ArrayImpl::CheckpointRecovery() {
+  MDVOL_RETURN_IF_ERROR(MayChangeMembers());
+  std::vector<std::pair<ArrayMember*, uint64_t>> reached;
+  MemberFailures failures;
+  {
+    GateShare share(members_gate_);
+    std::vector<ArrayMember*> targets;
+    {
+      absl::MutexLock lock(&state_);
+      targets = Targets(/*joined_only=*/false);
+    }
+    for (ArrayMember* const target : targets) {
+      reached.emplace_back(target, target->valid_bytes.load(std::memory_order_acquire));
+    }
+    absl::MutexLock lock(&flush_);
+    FlushMembers(targets, &failures);
+  }
+  if (!failures.empty()) {
+    MDVOL_RETURN_IF_ERROR(FailMembers(failures));
+  }
+  absl::MutexLock transition(&transition_);
+  GateClosure closed(writes_gate_);
+  MDVOL_RETURN_IF_ERROR(MayChangeMembers());
+  bool is_news = false;
+  {
+    absl::MutexLock lock(&state_);
+    for (const auto& [target, valid_bytes] : reached) {
+      if (IsTarget(*target) && target->checkpoint_bytes < valid_bytes) {
+        target->checkpoint_bytes = valid_bytes;
+        is_news = true;
+      }
+    }
+  }
+  return is_news ? WriteGeneration() : absl::OkStatus();
+}
+
+absl::Status ArrayImpl::EndRecovery() {
+  absl::MutexLock transition(&transition_);
+  GateClosure closed(writes_gate_);
+  MDVOL_RETURN_IF_ERROR(MayChangeMembers());
+  if (Front().guided) {
+    PassOverClean(geometry_.component_bytes());
+  }
+  std::vector<ArrayMember*> done;
+  {
+    absl::MutexLock lock(&state_);
+    done = Targets(/*joined_only=*/true);
+    std::erase_if(done, [&](const ArrayMember* target) {
+      return target->valid_bytes.load(std::memory_order_acquire) < geometry_.component_bytes();
+    });
+  }
+  MemberFailures failures;
+  {
+    GateShare share(members_gate_);
+    absl::MutexLock lock(&flush_);
+    FlushMembers(done, &failures);
+  }
+  MDVOL_RETURN_IF_ERROR(TakeOut(failures));
+  std::erase_if(done, [](const ArrayMember* target) { return target->faulty; });
+  if (done.empty() && failures.empty()) {
+    return absl::OkStatus();
+  }
+  {
+    GateClosure members(members_gate_);
+    absl::MutexLock lock(&state_);
+    for (ArrayMember* const target : done) {
+      if (target->replaces.has_value()) {
+        PutInPlace(*target);
+      }
+      target->in_sync = true;
+      target->guided = false;
+      target->joined = false;
+      target->checkpoint_bytes = geometry_.component_bytes();
+    }
+    RebuildView();
+  }
+  for (const ArrayMember* const target : done) {
+    events_.Add(EventLevel::kInfo, "member rebuilt", target->name,
+                absl::StrCat("in slot ", *target->slot));
+  }
+  return WriteGeneration();
+}
+
+// The replacement is the slot's member from now on. Who was there before has done its duty: faulty,
+// as in md, so that it can be removed.
+void ArrayImpl::PutInPlace(ArrayMember& replacement) {
+  const uint32_t slot = *replacement.replaces;
+  for (const auto& member : members_) {
+    if (member->slot == slot && !member->faulty) {
+      member->faulty = true;
+      member->want_replacement = false;
+      events_.Add(EventLevel::kInfo, "member replaced", member->name,
+                  absl::StrCat("by ", replacement.name));
+    }
+  }
+  replacement.replaces.reset();
+  replacement.slot = slot;
+}
+
+}  // namespace mdvol

@@ -1,0 +1,83 @@
+// ArrayImpl: check and repair, the checkpoint of a resync, and the range that writes have to keep
+// off.
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "core/array/array_impl.h"
+#include "core/base/status.h"
+
+namespace mdvol {
+
+absl::Status ArrayImpl::CheckStripes(StripeRange stripes, SyncFindings* findings) {
+  EngineResult result;
+  MemberFailures failures;
+  {
+    GateShare share(members_gate_);
+    result = engine_.CheckStripes(view_, stripes.first, stripes.count, findings);
+    failures = FailuresOf(result.member_errors);
+  }
+  return Settle(result, failures, "check");
+}
+
+// Most stripes are in order, and then neither bit nor dirty mark is wanted. What is repaired is
+// looked at anew: a write may have come between.
+absl::Status ArrayImpl::RepairStripes(StripeRange stripes, RepairMode mode,
+                                      SyncFindings* findings) {
+  SyncFindings found;
+  MDVOL_RETURN_IF_ERROR(CheckStripes(stripes, &found));
+  findings->skipped_stripes += found.skipped_stripes;
+  const uint64_t stripe_bytes = geometry_.stripe_bytes();
+  for (size_t i = 0; i < found.wrong.size();) {
+    const uint64_t first = found.wrong[i].stripe;
+    uint64_t end = first + 1;
+    for (; i < found.wrong.size() && found.wrong[i].stripe <= end; ++i) {
+      end = found.wrong[i].stripe + 1;
+    }
+    MDVOL_RETURN_IF_ERROR(RunWrite({first * stripe_bytes, (end - first) * stripe_bytes}, "repair",
+                                   [&](const MemberView& view) {
+                                     return engine_.RepairStripes(view, first, end - first, mode,
+                                                                  findings);
+                                   }));
+  }
+  return absl::OkStatus();
+}
+
+// Only remembered: while the array is dirty its superblocks say 0, as in md, for stripes below may
+// be being written. A stop, when nothing is, writes it.
+absl::Status ArrayImpl::CheckpointResync(uint64_t done_stripes) {
+  if (read_only()) {
+    return ErrnoStatus(EROFS, "the array is read-only");
+  }
+  resync_done_stripes_.store(done_stripes, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+// Where the next start has to go on: all below has its parity, durably, and nobody writes any more.
+uint64_t ArrayImpl::ResyncCheckpointBytes() const {
+  const std::optional<StripeRange> doubt = doubt_.Next(0);
+  if (!doubt.has_value() || OwesParity()) {
+    return 0;
+  }
+  return std::min(resync_done_stripes_.load(std::memory_order_acquire), doubt->first)
+         << geometry_.chunk_shift();
+}
+
+absl::Status ArrayImpl::Suspend(uint64_t lo_bytes, uint64_t hi_bytes) {
+  if (lo_bytes > hi_bytes) {
+    return ErrnoStatus(EINVAL,
+                       absl::StrCat("suspend_lo ", lo_bytes, " lies beyond suspend_hi ", hi_bytes));
+  }
+  GateClosure closed(writes_gate_);  // what was in flight has ended
+  suspend_lo_.store(lo_bytes, std::memory_order_release);
+  suspend_hi_.store(hi_bytes, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+bool ArrayImpl::IsSuspended(uint64_t offset_bytes, uint64_t length_bytes) const {
+  return offset_bytes < suspend_hi_.load(std::memory_order_acquire) &&
+         suspend_lo_.load(std::memory_order_acquire) < offset_bytes + length_bytes;
+}
+
+}  // namespace mdvol
