@@ -25,7 +25,7 @@ struct FileDeviceOptions {
   // need, the logical block size as a rule. It is reported as it is, be it more than the 4096 that
   // an array can keep to: whoever assembles one refuses the member.
   bool direct = false;
-  bool lock = true;     // off only for looking without touching (examine of a mounted array)
+  bool lock = true;  // off only for looking without touching (examine of a mounted array)
 };
 
 // Errors name the path and the remedy: missing, neither a file nor a block device, permission, held

@@ -13,6 +13,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/aligned_buffer.h"
+#include "core/base/huge_pages.h"
 
 namespace mdvol {
 
@@ -53,7 +54,9 @@ class WindowPool {
         return taken;
       }
     }
-    return AlignedBuffer(size_bytes);
+    AlignedBuffer fresh(size_bytes);
+    PreferHugePages(fresh);
+    return fresh;
   }
 
   void GiveBack(AlignedBuffer buffer) ABSL_LOCKS_EXCLUDED(mutex_) {

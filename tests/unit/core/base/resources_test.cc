@@ -10,6 +10,7 @@
 
 #include "core/base/aligned_buffer.h"
 #include "core/base/check.h"
+#include "core/base/huge_pages.h"
 #include "core/base/retry.h"
 #include "core/base/unique_fd.h"
 
@@ -26,6 +27,28 @@ TEST(AlignedBufferTest, StartsAtAPageBoundary) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % kBufferAlignment, 0u);
     EXPECT_EQ(buffer.size(), size_bytes);
     EXPECT_EQ(buffer.span().size(), size_bytes);
+  }
+}
+
+TEST(AlignedBufferTest, TellsWhatIsAligned) {
+  AlignedBuffer buffer(4096);
+  EXPECT_TRUE(IsAligned(buffer.data(), 4096));
+  EXPECT_FALSE(IsAligned(buffer.data() + 512, 4096));
+  EXPECT_TRUE(IsAligned(buffer.data() + 512, 512));
+  EXPECT_TRUE(IsAligned(uint64_t{0}, 4096) && IsAligned(uint64_t{7}, 1));
+  EXPECT_FALSE(IsAligned(uint64_t{512 + 4096}, 1024));
+}
+
+// Whether the system has them is its own affair.
+TEST(AlignedBufferTest, LivesOnHugePagesAsOnOthers) {
+  AlignedBuffer none;
+  PreferHugePages(none);
+  for (const size_t size_bytes : {size_t{100}, size_t{5} << 20}) {
+    AlignedBuffer buffer(size_bytes);
+    PreferHugePages(buffer);
+    buffer.span().front() = std::byte{1};
+    buffer.span().back() = std::byte{2};
+    EXPECT_EQ(buffer.span().back(), std::byte{2});
   }
 }
 

@@ -20,6 +20,7 @@
 #include "core/device/fault_device.h"
 #include "core/device/file_device.h"
 #include "core/device/memory_device.h"
+#include "core/device/mirror_device.h"
 #include "tests/support/seed.h"
 #include "tests/unit/core/device/test_devices.h"
 #include "tests/unit/core/device/test_files.h"
@@ -46,6 +47,7 @@ struct Ground {
   explicit Ground(const std::string& folder) : temp(folder) {}
   TempDir temp;
   std::unique_ptr<LoopDevice> loop;
+  std::vector<std::unique_ptr<MemberDevice>> below;  // what a device does not own
 };
 
 using Open = std::unique_ptr<MemberDevice> (*)(Ground& ground, bool read_only);
@@ -118,6 +120,14 @@ std::unique_ptr<MemberDevice> OpenStack(Ground& ground, bool read_only) {
       2, SystemClock());
 }
 
+// With a replacement that keeps other data, at another place.
+std::unique_ptr<MemberDevice> OpenMirror(Ground& ground, bool read_only) {
+  ground.below.push_back(OpenMemory(ground, read_only));
+  ground.below.push_back(NewMemoryDevice("replacement", kSizeBytes, {.alignment_bytes = 512}));
+  const MirrorDevice::Areas areas{8192, 512, kSizeBytes - 8192};
+  return std::make_unique<MirrorDevice>(*ground.below.end()[-2], *ground.below.back(), areas);
+}
+
 std::vector<Kind> Kinds() {
   std::vector<Kind> kinds = {{"BufferedFileOnTmpfs", false, OpenBuffered},
                              {"BufferedFileOnDisk", true, OpenBuffered},
@@ -126,7 +136,8 @@ std::vector<Kind> Kinds() {
                              {"AlignedMemory", false, OpenAlignedMemory},
                              {"Counting", false, OpenCounted},
                              {"Fault", false, OpenFaulty},
-                             {"Stack", true, OpenStack}};
+                             {"Stack", true, OpenStack},
+                             {"Mirror", false, OpenMirror}};
   if (testing::CanMakeLoopDevices()) {
     kinds.push_back({"BlockDevice", false, OpenBlockDevice});
     kinds.push_back({"DirectBlockDevice", true, OpenBlockDeviceDirect});
