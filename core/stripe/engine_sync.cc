@@ -155,6 +155,8 @@ void StripeEngine::ConcludeLed(SyncStripe& stripe, EngineResult* result) {
   Mend(stripe.facts, stripe.to_mend, result);
   result->mended_slots.insert(result->mended_slots.end(), stripe.mended_slots.begin(),
                               stripe.mended_slots.end());
+  result->rewritten_bad.insert(result->rewritten_bad.end(), stripe.rewritten_bad.begin(),
+                               stripe.rewritten_bad.end());
   for (const MemberError& error : stripe.member_errors) {
     result->member_errors.push_back(error);
     unsettled_.NoteStale(stripe.facts, error);

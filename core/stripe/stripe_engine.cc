@@ -54,6 +54,7 @@ void Merge(const EngineResult& part, EngineResult* result) {
   Append(part.member_errors, &result->member_errors);
   Append(part.owed_stripes, &result->owed_stripes);
   Append(part.mended_slots, &result->mended_slots);
+  Append(part.rewritten_bad, &result->rewritten_bad);
 }
 
 }  // namespace
@@ -158,6 +159,7 @@ void StripeEngine::Conclude(const StripeStep& step, StripeWrite& self, EngineRes
     unsettled_.NoteStale(step.facts, error);
   }
   Append(step.mended_slots, &result->mended_slots);
+  Append(step.rewritten_bad, &result->rewritten_bad);
   locks_.Finish(stripe, step.group, &self);
   Merge(self, result);
 }
@@ -321,15 +323,22 @@ void StripeEngine::Mend(StripeFacts& facts, std::span<const UnreadableBlock> blo
     if (std::find(failed_slots.begin(), failed_slots.end(), block.slot) != failed_slots.end()) {
       continue;
     }
+    const bool was_bad = !facts.HasReadError(block.slot, block.columns);
     const MendOutcome outcome = MendBlock(facts, block.slot, block.columns);
     if (outcome.write_error != 0) {
+      if (was_bad) {
+        continue;  // and stays so
+      }
       failed_slots.push_back(block.slot);
       if (!IsFull(outcome.write_error)) {
         result->member_errors.push_back(
             {.slot = block.slot, .error = outcome.write_error, .is_read = true});
       }
     } else if (outcome.recovered && facts.parity_trusted()) {
-      result->mended_slots.push_back(block.slot);
+      facts.NoteRewritten(block.slot, block.columns, &result->rewritten_bad);
+      if (!was_bad) {
+        result->mended_slots.push_back(block.slot);
+      }
     }
   }
 }

@@ -36,8 +36,9 @@ struct EngineResult {
   MemberErrors member_errors;  // to be failed durably before the call is acknowledged
   absl::InlinedVector<uint64_t, 1> owed_stripes;  // parity is to be put right later
   absl::InlinedVector<uint32_t, 1>
-      mended_slots;              // read errors put right by rewriting, one entry each
-  uint64_t skipped_stripes = 0;  // sync: could not be told, or not wholly, from what is there
+      mended_slots;                // read errors put right by rewriting, one entry each
+  RewrittenBadList rewritten_bad;  // to be taken off the members' lists
+  uint64_t skipped_stripes = 0;    // sync: could not be told, or not wholly, from what is there
 };
 
 class StripeEngine {

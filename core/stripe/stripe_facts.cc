@@ -47,12 +47,20 @@ SlotAccess StripeFacts::Access(uint32_t slot, ColumnRange columns) const {
   if (data_offset_bytes() + columns.end > valid_bytes) {
     return SlotAccess::kUnreadable;
   }
-  if (view.bad_blocks != nullptr && !view.bad_blocks->empty() &&
-      view.bad_blocks->Touches(MemberOffset(slot, columns.begin),
-                               MemberOffset(slot, columns.end))) {
-    return SlotAccess::kUnreadable;
+  return HasBadBlock(slot, columns) || HasReadError(slot, columns) ? SlotAccess::kUnreadable
+                                                                   : SlotAccess::kReadable;
+}
+
+bool StripeFacts::HasBadBlock(uint32_t slot, ColumnRange columns) const {
+  const BadBlockList* const bad_blocks = members_->slots[slot].bad_blocks;
+  return bad_blocks != nullptr && !bad_blocks->empty() &&
+         bad_blocks->Touches(MemberOffset(slot, columns.begin), MemberOffset(slot, columns.end));
+}
+
+void StripeFacts::NoteRewritten(uint32_t slot, ColumnRange columns, RewrittenBadList* list) const {
+  if (HasBadBlock(slot, columns)) {
+    list->push_back({slot, {MemberOffset(slot, columns.begin), MemberOffset(slot, columns.end)}});
   }
-  return HasReadError(slot, columns) ? SlotAccess::kUnreadable : SlotAccess::kReadable;
 }
 
 // Errors come lane by lane; of a chunk that cannot be read at all one entry is to be left.

@@ -57,6 +57,13 @@ struct ColumnRange {
 
 using ColumnRanges = absl::InlinedVector<ColumnRange, 4>;
 
+// Part of a member that was known to be bad and has been written over; absolute on the member.
+struct RewrittenBad {
+  uint32_t slot = 0;
+  ByteRange range;
+};
+using RewrittenBadList = absl::InlinedVector<RewrittenBad, 1>;
+
 enum class SlotAccess : uint8_t {
   kAbsent,  // no member, a stale block, or beyond a recovering member's checkpoint: neither read
             // nor written
@@ -105,6 +112,10 @@ class StripeFacts {
   bool Readable(uint32_t slot, ColumnRange columns) const {
     return Access(slot, columns) == SlotAccess::kReadable;
   }
+
+  bool HasBadBlock(uint32_t slot, ColumnRange columns) const;
+  // These columns have been written over: whatever of them was bad is bad no more.
+  void NoteRewritten(uint32_t slot, ColumnRange columns, RewrittenBadList* list) const;
 
   // How many slots are absent. More than two: what is written could not be read back.
   uint32_t AbsentSlots(ColumnRange columns) const;

@@ -61,7 +61,7 @@ void SyncVerifier::Verify(size_t index, ColumnRange piece) {
   } else if (lost.size() == 1) {
     CompareWithout(index, piece, lost[0]);
   } else {
-    NoteReadErrors(index, piece, lost);
+    NoteUnreadable(index, piece, lost);
   }
 }
 
@@ -119,7 +119,7 @@ void SyncVerifier::CompareWithout(size_t index, ColumnRange piece, uint32_t lost
     if (std::memcmp(stored + at, wanted + at, lane.size()) != 0) {
       NoteWrong(index, {.stripe = facts.stripe(), .columns = lane});
     } else {
-      NoteReadErrors(index, lane, {lost_slot});
+      NoteUnreadable(index, lane, {lost_slot});
     }
   });
 }
@@ -243,14 +243,13 @@ size_t SyncVerifier::NoteWrong(size_t index, const WrongBlock& wrong) {
   return stripe.wrong.size() - 1;
 }
 
-// What could not be read, and can be told from the rest, is to be mended.
-void SyncVerifier::NoteReadErrors(size_t index, ColumnRange piece, const Slots& lost) {
+// What could not be read, and can be told from the rest, is to be mended; a repair tries blocks
+// that are known to be bad too.
+void SyncVerifier::NoteUnreadable(size_t index, ColumnRange piece, const Slots& lost) {
   SyncStripe& stripe = stripes_[index];
-  if (!stripe.facts.has_read_errors()) {
-    return;
-  }
   for (const uint32_t slot : lost) {
-    if (stripe.facts.HasReadError(slot, piece)) {
+    if (stripe.facts.HasReadError(slot, piece) ||
+        (stripe.action != SyncAction::kCheck && stripe.facts.HasBadBlock(slot, piece))) {
       stripe.to_mend.push_back({slot, piece});
     }
   }
@@ -273,6 +272,7 @@ void SyncVerifier::RunWrites() {
     SyncStripe& stripe = stripes_[block.index];
     const int error = batch_.error(i);
     if (error == 0) {
+      stripe.facts.NoteRewritten(block.slot, block.columns, &stripe.rewritten_bad);
       if (stripe.facts.HasReadError(block.slot, block.columns)) {
         stripe.mended_slots.push_back(block.slot);
       }

@@ -57,7 +57,7 @@ class SyncVerifier {
                         std::byte* delta_p);
   void NoteWrongLane(size_t index, ColumnRange lane, const std::byte* p, const std::byte* q);
   size_t NoteWrong(size_t index, const WrongBlock& wrong);
-  void NoteReadErrors(size_t index, ColumnRange piece, const Slots& lost);
+  void NoteUnreadable(size_t index, ColumnRange piece, const Slots& lost);
   void AddWrite(const SyncBlock& block, size_t wrong_index);
   void RunWrites();
 

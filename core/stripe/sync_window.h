@@ -47,7 +47,8 @@ struct SyncStripe {
   int full = 0;             // ENOSPC or EDQUOT
   MemberErrors member_errors;
   absl::InlinedVector<uint32_t, 1> mended_slots;
-  std::vector<UnreadableBlock> to_mend;  // met a read error, and can be recovered
+  RewrittenBadList rewritten_bad;
+  std::vector<UnreadableBlock> to_mend;  // met a read error, or is bad, and can be recovered
 
   uint64_t mismatched_lanes = 0;
   std::vector<WrongBlock> wrong;  // lane by lane, ascending

@@ -71,16 +71,21 @@ void WriteExecutor::PunchHoles() {
   if (batch_.empty()) {
     return;
   }
-  if (batch_.Run()) {
-    for (const IoRecord& record : records_) {
-      steps_[record.unit].paid.assign(1, {0, steps_[record.unit].facts.geometry().chunk_bytes()});
-    }
-    return;
-  }
+  const bool all_zeroed = batch_.Run();
   for (size_t i = 0; i < records_.size(); ++i) {
     records_[i].error = batch_.error(i);
+    StripeStep& step = steps_[records_[i].unit];
+    const ColumnRange chunk{0, step.facts.geometry().chunk_bytes()};
+    if (records_[i].error == 0) {
+      step.facts.NoteRewritten(records_[i].slot, chunk, &step.rewritten_bad);
+    }
+    if (all_zeroed) {
+      step.paid.assign(1, chunk);
+    }
   }
-  ForEachUnit([this](std::span<const IoRecord> zeroed) { NoteZeroErrors(zeroed); });
+  if (!all_zeroed) {
+    ForEachUnit([this](std::span<const IoRecord> zeroed) { NoteZeroErrors(zeroed); });
+  }
 }
 
 void WriteExecutor::PlanPieces() {
@@ -286,8 +291,12 @@ void WriteExecutor::Write() {
     IoRecord& record = records_[i];
     record.error = batch_.error(i);
     StripeStep& step = *units_[record.unit].piece.step;
-    if (record.error == 0 && step.facts.has_read_errors() &&
-        step.facts.HasReadError(record.slot, units_[record.unit].piece.columns)) {
+    if (record.error != 0) {
+      continue;
+    }
+    const ColumnRange columns = units_[record.unit].piece.columns;
+    step.facts.NoteRewritten(record.slot, columns, &step.rewritten_bad);
+    if (step.facts.has_read_errors() && step.facts.HasReadError(record.slot, columns)) {
       step.mended_slots.push_back(record.slot);
     }
   }

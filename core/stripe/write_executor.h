@@ -50,6 +50,7 @@ struct StripeStep {
   ColumnRanges paid;   // parity that was owed and has been replaced; before what is in `owed`
   absl::InlinedVector<uint32_t, 1>
       mended_slots;  // unreadable blocks rewritten with recovered bytes
+  RewrittenBadList rewritten_bad;
 };
 
 class WriteExecutor {

@@ -348,6 +348,37 @@ TEST(CheckRepairTroubleTest, AReadErrorIsMendedIfTheRestAgrees) {
   }
 }
 
+// A repair tries to write over what is known to be bad, and says where that went well. Where it
+// does not, nothing is worse than before.
+TEST(CheckRepairTroubleTest, ABadBlockIsWrittenOverByARepairAlone) {
+  for (const bool refuses : {false, true}) {
+    for (uint32_t slot = 0; slot < 6; ++slot) {
+      StripeRig rig(SixMembers());
+      const auto right = AllBytes(rig);
+      const uint64_t at = 5 * kChunk + kLaneBytes + 512;
+      rig.AddBadBlocks(slot, at, at + 1024);
+      if (refuses) {
+        rig.fault(slot).AddRule({.op = FaultOp::kWrite, .kind = FaultKind::kError});
+      }
+      SyncFindings findings;
+      EXPECT_TRUE(rig.engine().CheckStripes(rig.view(), 0, 12, &findings).rewritten_bad.empty());
+      EXPECT_EQ(rig.TakeTraffic().writes, 0u);
+      const EngineResult result = RepairAll(rig, RepairMode::kLocate, &findings);
+      ExpectWrong(findings, {}, false);
+      EXPECT_TRUE(result.member_errors.empty() && result.mended_slots.empty());
+      if (refuses) {
+        EXPECT_TRUE(result.rewritten_bad.empty());
+        continue;
+      }
+      ASSERT_EQ(result.rewritten_bad.size(), 1u);
+      EXPECT_EQ(result.rewritten_bad[0].slot, slot);
+      EXPECT_EQ(result.rewritten_bad[0].range.begin, rig.DataOffset(slot) + at);
+      EXPECT_EQ(result.rewritten_bad[0].range.end, rig.DataOffset(slot) + at + 1024);
+      EXPECT_EQ(AllBytes(rig), right);
+    }
+  }
+}
+
 TEST(CheckRepairTroubleTest, AReadErrorInAWrongLaneIsNotMendedByGuess) {
   StripeRig rig(SixMembers());
   const StripeRoles roles = rig.geometry().RolesOf(5);

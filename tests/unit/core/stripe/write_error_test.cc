@@ -232,6 +232,38 @@ TEST(WriteErrorTest, AnUndoThatFailsLeavesTheParityOwed) {
   EXPECT_EQ(result.owed_stripes.size(), 1u);
 }
 
+// ---- Bad blocks ----
+
+TEST(WriteErrorTest, BadBlocksThatAreWrittenOverAreNamed) {
+  for (const Operation& operation : kOperations) {
+    if (operation.kind == OperationKind::kRead) {
+      continue;
+    }
+    SCOPED_TRACE(operation.name);
+    StripeRig rig(FaultRigOptions(9));
+    const uint32_t slot = rig.geometry().RolesOf(1).DataSlot(1);
+    rig.AddBadBlocks(slot, kFaultChunk, 2 * kFaultChunk);
+    const EngineResult result = RunOperation(rig, operation);
+    EXPECT_EQ(result.error, 0);
+    ASSERT_FALSE(result.rewritten_bad.empty());
+    BadBlockList left;
+    left.Add({0, kTiB});
+    for (const RewrittenBad& rewritten : result.rewritten_bad) {
+      EXPECT_EQ(rewritten.slot, slot);
+      left.Remove(rewritten.range);
+    }
+    // What is not bad any more holds what belongs there.
+    const std::vector<std::byte> area = rig.DataArea(slot);
+    for (uint64_t at = kFaultChunk; at < 2 * kFaultChunk; ++at) {
+      const uint64_t on_member = rig.DataOffset(slot) + at;
+      if (!left.Touches(on_member, on_member + 1)) {
+        const uint64_t volume = rig.geometry().LocateOnMember(slot, at).volume_offset_bytes;
+        ASSERT_EQ(area[at], rig.model().bytes()[volume]);
+      }
+    }
+  }
+}
+
 // ---- Between a failed write and the member's failure ----
 
 // Others still see the member. They must not plan with its stale block, nor be acknowledged first.
