@@ -43,7 +43,8 @@ struct SyncFindings {
   std::vector<WrongBlock> wrong;  // ascending
 };
 
-// A member that is being filled: with what belongs into `slot`.
+// A member that is being filled: with what belongs into `slot`. The view's alignment is to cover
+// what its device wants, too.
 struct RecoverTarget {
   uint32_t slot = 0;
   MemberDevice* device = nullptr;
