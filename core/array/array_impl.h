@@ -34,6 +34,7 @@
 #include "core/array/doubt_map.h"
 #include "core/array/shared_gate.h"
 #include "core/array/write_intent.h"
+#include "core/device/mirror_device.h"
 #include "core/stripe/stripe_engine.h"
 #include "core/stripe/sync_types.h"
 
@@ -65,6 +66,9 @@ struct ArrayMember {
   uint64_t checkpoint_bytes = 0;  // durable on it
   bool guided = false;            // beyond valid_bytes it differs only where bits are set
   bool joined = false;            // of the recovery that runs
+
+  // Of a replacement: stands for the slot's member, and writes to both.
+  std::unique_ptr<MirrorDevice> mirror;
 
   int flush_error = 0;  // under flush_: of the first flush that failed; none counts after that
   std::atomic<uint64_t> corrected_errors{0};
@@ -115,6 +119,8 @@ class ArrayImpl final : public Array {
   absl::Status FailMember(size_t member_index, std::string_view why) override;
   absl::StatusOr<size_t> AddMember(std::unique_ptr<MemberDevice> device, AddMode mode) override;
   absl::Status RemoveMember(size_t member_index) override;
+  absl::Status SetReplacement(size_t member_index, std::optional<size_t> with_spare) override;
+  absl::Status ClearReplacementWish(size_t member_index) override;
 
   std::optional<RecoveryState> PendingRecovery() const override;
   absl::Status BeginRecovery() override;
@@ -154,6 +160,8 @@ class ArrayImpl final : public Array {
   bool IsAnyTableOld(const Superblock& freshest) const;
   bool AnyBehind() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_);
   absl::Status RecordStart(const AssemblyDecision& decision, const Superblock& freshest);
+  void AdoptReplacements(const AssemblyDecision& decision) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  MemberDevice* MirrorOf(uint32_t slot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   void RebuildView() ABSL_EXCLUSIVE_LOCKS_REQUIRED(members_gate_, state_);
   std::string UniqueName(const std::string& path) const;
 
@@ -237,6 +245,8 @@ class ArrayImpl final : public Array {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
   void Dismiss(ArrayMember& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
   bool IsIdleSpare(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  bool CanReplace(const ArrayMember& spare, const ArrayMember& member) const;
+  ArrayMember* FirstSpareFor(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   ArrayMember* FirstIdleSpare() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   std::optional<uint32_t> OpenSlot() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   absl::Status AssignSpare(ArrayMember& spare, uint32_t slot, bool is_replacement)
@@ -253,6 +263,17 @@ class ArrayImpl final : public Array {
   };
   bool IsTarget(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   std::vector<ArrayMember*> Targets(bool joined_only) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  struct SpareUse {
+    ArrayMember* spare = nullptr;  // null: none, or nowhere
+    uint32_t slot = 0;
+    bool is_replacement = false;
+  };
+  SpareUse NextSpareUse() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  void BeginMirroring(ArrayMember& replacement) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  void AddMirrorFailures(MemberFailures* failures) const ABSL_LOCKS_EXCLUDED(state_);
+  absl::Status TryEndRecovery() ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  void TakeSlot(ArrayMember& replacement, uint32_t slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
+  void ForgetMirrors(uint32_t slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   ArrayMember* ReplacementOf(uint32_t slot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   RecoveryFront Front() const ABSL_LOCKS_EXCLUDED(state_);
   std::optional<StripeRange> NextMarked(uint64_t from_bytes) const;
@@ -329,6 +350,7 @@ class ArrayImpl final : public Array {
   std::atomic<uint64_t> suspend_lo_{0};  // of the volume; written with writes_gate_ closed
   std::atomic<uint64_t> suspend_hi_{0};
   std::atomic<uint64_t> resync_done_stripes_{0};
+  std::atomic<bool> is_mirroring_{false};  // there has been a replacement
   // What superblocks say while parity is in doubt: 0 until nothing is written any more (Stop).
   uint64_t resync_checkpoint_bytes_ ABSL_GUARDED_BY(transition_) = 0;
 

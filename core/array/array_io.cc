@@ -133,8 +133,11 @@ MemberFailures ArrayImpl::NoteWritten(const EngineResult& result) {
   last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
   NoteOwed(result);
   if (!result.member_errors.empty()) {
-    unsettled_.fetch_add(1, std::memory_order_acq_rel);
     failures = FailuresOf(result.member_errors);
+  }
+  AddMirrorFailures(&failures);
+  if (!failures.empty()) {
+    unsettled_.fetch_add(1, std::memory_order_acq_rel);
   }
   writes_done_.fetch_add(1, std::memory_order_release);
   return failures;
@@ -161,7 +164,7 @@ void ArrayImpl::NoteOwed(const EngineResult& result) {
 absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const MemberFailures& failures,
                                     const char* what) {
   const absl::Status status = Settle(result, failures, what);
-  if (!result.member_errors.empty()) {
+  if (!failures.empty()) {
     unsettled_.fetch_sub(1, std::memory_order_acq_rel);
   }
   if (!result.owed_stripes.empty()) {

@@ -260,6 +260,8 @@ void ArrayImpl::Dismiss(ArrayMember& member) {
     faulty_numbers_.insert(member.super.dev_number);
     device = std::move(member.device);
     member.counting = nullptr;
+    member.mirror = nullptr;
+    member.replaces.reset();
     RebuildView();
   }
 }
@@ -273,6 +275,9 @@ absl::Status ArrayImpl::RemoveMember(size_t member_index) {
   }
   if (!member->faulty && !member->spare) {
     return ErrnoStatus(EBUSY, absl::StrCat(member->path, ": is in use: fail it first"));
+  }
+  if (member->mirror != nullptr && unsettled_.load(std::memory_order_acquire) != 0) {
+    return ErrnoStatus(EBUSY, absl::StrCat(member->path, ": a member is about to be failed"));
   }
   if (member->faulty && !recorded_.load(std::memory_order_acquire)) {
     MDVOL_RETURN_IF_ERROR(WriteGeneration());  // its failure is not durable yet
@@ -339,8 +344,76 @@ absl::Status ArrayImpl::AssignSpare(ArrayMember& spare, uint32_t slot, bool is_r
   spare.in_sync = false;
   spare.checkpoint_bytes = 0;
   spare.valid_bytes.store(0, std::memory_order_release);
-  (is_replacement ? spare.replaces : spare.slot) = slot;
+  if (is_replacement) {
+    spare.replaces = slot;
+    BeginMirroring(spare);
+  } else {
+    spare.slot = slot;
+  }
   RebuildView();
+  return absl::OkStatus();
+}
+
+// Both are written by one request.
+bool ArrayImpl::CanReplace(const ArrayMember& spare, const ArrayMember& member) const {
+  const uint64_t alignment =
+      std::max<uint64_t>(spare.device->alignment_bytes(), member.device->alignment_bytes());
+  return spare.areas.data.begin % alignment == member.areas.data.begin % alignment;
+}
+
+ArrayMember* ArrayImpl::FirstSpareFor(const ArrayMember& member) const {
+  for (const auto& spare : members_) {
+    if (IsIdleSpare(*spare) && CanReplace(*spare, member)) {
+      return spare.get();
+    }
+  }
+  return nullptr;
+}
+
+absl::Status ArrayImpl::SetReplacement(size_t member_index, std::optional<size_t> with_spare) {
+  absl::MutexLock transition(&transition_);
+  GateClosure closed(writes_gate_);
+  MDVOL_RETURN_IF_ERROR(MayChangeMembers());
+  MDVOL_ASSIGN_OR_RETURN(ArrayMember* const member, MemberAt(member_index));
+  ArrayMember* spare = nullptr;
+  if (with_spare.has_value()) {
+    MDVOL_ASSIGN_OR_RETURN(spare, MemberAt(*with_spare));
+  }
+  {
+    absl::MutexLock lock(&state_);
+    if (!IsInSync(*member)) {
+      return ErrnoStatus(EBUSY, absl::StrCat(member->path, ": is not in sync in a slot: there is ",
+                                             "nothing to replace"));
+    }
+    if (spare != nullptr && !CanReplace(*spare, *member)) {
+      return ErrnoStatus(EBUSY, absl::StrCat(spare->path, ": its data do not begin where direct ",
+                                             "I/O could write them together with ", member->path));
+    }
+    if (ReplacementOf(*member->slot) != nullptr) {
+      return ErrnoStatus(EBUSY, absl::StrCat(member->path, ": is being replaced already"));
+    }
+    if (spare != nullptr && !IsIdleSpare(*spare)) {
+      return ErrnoStatus(EBUSY,
+                         absl::StrCat(spare->path, ": is no spare that could take its place"));
+    }
+    member->want_replacement = true;
+    spare = spare == nullptr ? FirstSpareFor(*member) : spare;
+  }
+  events_.Add(EventLevel::kInfo, "replacement wanted", member->name, "");
+  // Without a spare the wish stays until there is one; so it does while another member's failure is
+  // on its way, which must find the slots as they are.
+  if (spare == nullptr || unsettled_.load(std::memory_order_acquire) != 0) {
+    return absl::OkStatus();
+  }
+  MDVOL_RETURN_IF_ERROR(AssignSpare(*spare, *member->slot, /*is_replacement=*/true));
+  return WriteGeneration();
+}
+
+absl::Status ArrayImpl::ClearReplacementWish(size_t member_index) {
+  absl::MutexLock transition(&transition_);
+  MDVOL_ASSIGN_OR_RETURN(ArrayMember* const member, MemberAt(member_index));
+  absl::MutexLock lock(&state_);
+  member->want_replacement = false;
   return absl::OkStatus();
 }
 

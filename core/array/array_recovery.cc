@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "core/array/array_impl.h"
 #include "core/array/member_io.h"
 #include "core/base/status.h"
@@ -26,8 +27,8 @@ constexpr uint32_t kMaxRebuilds = 2;
 }  // namespace
 
 bool ArrayImpl::IsTarget(const ArrayMember& member) const {
-  // A replacement is none as long as writes do not reach it.
-  return !member.faulty && !member.in_sync && member.slot.has_value();
+  return !member.faulty && !member.in_sync &&
+         (member.slot.has_value() || member.replaces.has_value());
 }
 
 ArrayMember* ArrayImpl::ReplacementOf(uint32_t slot) const {
@@ -49,6 +50,54 @@ std::vector<ArrayMember*> ArrayImpl::Targets(bool joined_only) const {
   return targets;
 }
 
+// Which spare could be put to use, and where: open slots come first.
+ArrayImpl::SpareUse ArrayImpl::NextSpareUse() const {
+  if (Targets(/*joined_only=*/false).size() >= kMaxRebuilds) {
+    return {};
+  }
+  if (const std::optional<uint32_t> slot = OpenSlot(); slot.has_value()) {
+    return {.spare = FirstIdleSpare(), .slot = *slot, .is_replacement = false};
+  }
+  for (const auto& member : members_) {
+    if (member->want_replacement && IsInSync(*member) && ReplacementOf(*member->slot) == nullptr) {
+      return {.spare = FirstSpareFor(*member), .slot = *member->slot, .is_replacement = true};
+    }
+  }
+  return {};
+}
+
+// From now on what is written to the slot's member goes to the replacement too. A mirror stays in
+// use until its replacement is removed or takes the slot: slots keep their device for as long as
+// their member is the same.
+void ArrayImpl::BeginMirroring(ArrayMember& replacement) {
+  for (const auto& original : members_) {
+    if (!original->faulty && original->slot == replacement.replaces) {
+      replacement.mirror = std::make_unique<MirrorDevice>(
+          *original->device, *replacement.device,
+          MirrorDevice::Areas{.original_offset_bytes = original->areas.data.begin,
+                              .replacement_offset_bytes = replacement.areas.data.begin,
+                              .data_bytes = geometry_.component_bytes()});
+      is_mirroring_.store(true, std::memory_order_release);
+    }
+  }
+}
+
+// Replacements that could not be written: they have to be failed before anybody is told that his
+// bytes are stored.
+void ArrayImpl::AddMirrorFailures(MemberFailures* failures) const {
+  if (!is_mirroring_.load(std::memory_order_acquire)) {
+    return;
+  }
+  absl::MutexLock lock(&state_);
+  for (const auto& member : members_) {
+    if (member->mirror != nullptr && !member->faulty && member->mirror->replacement_error() != 0) {
+      failures->push_back({member->index, absl::StrCat("write failed: ",
+                                                       std::generic_category().message(
+                                                           member->mirror->replacement_error()))});
+    }
+  }
+}
+
 // ---- What there is to do ----
 
 std::optional<RecoveryState> ArrayImpl::PendingRecovery() const {
@@ -63,9 +112,7 @@ std::optional<RecoveryState> ArrayImpl::PendingRecovery() const {
     state.guided &= target->guided;
     state.members.push_back(target->name);
   }
-  const ArrayMember* const spare = FirstIdleSpare();
-  if (spare != nullptr && state.members.size() < kMaxRebuilds &&
-      OpenSlot().has_value()) {
+  if (const ArrayMember* const spare = NextSpareUse().spare; spare != nullptr) {
     state.from_bytes = 0;
     state.guided = false;
     state.members.push_back(spare->name);
@@ -79,24 +126,22 @@ absl::Status ArrayImpl::BeginRecovery() {
   MDVOL_RETURN_IF_ERROR(MayChangeMembers());
   bool is_any_new = false;
   for (;;) {
-    ArrayMember* spare = nullptr;
-    std::optional<uint32_t> slot;
-    bool is_replacement = false;
+    SpareUse use;
     {
       absl::MutexLock lock(&state_);
-      spare = FirstIdleSpare();
-      slot = OpenSlot();
-      if (spare == nullptr || !slot.has_value() ||
-          Targets(/*joined_only=*/false).size() >= kMaxRebuilds) {
-        break;
-      }
+      use = NextSpareUse();
     }
-    const absl::Status status = AssignSpare(*spare, *slot, is_replacement);
+    // Who is about to fail a member must find the slots as they are.
+    if (use.spare == nullptr ||
+        (use.is_replacement && unsettled_.load(std::memory_order_acquire) != 0)) {
+      break;
+    }
+    const absl::Status status = AssignSpare(*use.spare, use.slot, use.is_replacement);
     if (status.ok()) {
       is_any_new = true;
-      events_.Add(EventLevel::kInfo, is_replacement ? "replacement begun" : "spare put to use",
-                  spare->name, absl::StrCat("for slot ", *slot));
-    } else if (!spare->faulty) {
+      events_.Add(EventLevel::kInfo, use.is_replacement ? "replacement begun" : "spare put to use",
+                  use.spare->name, absl::StrCat("for slot ", use.slot));
+    } else if (!use.spare->faulty) {
       return status;  // no space: it may do later
     }
   }
@@ -338,6 +383,7 @@ absl::Status ArrayImpl::CheckpointRecovery() {
     absl::MutexLock lock(&flush_);
     FlushMembers(targets, &failures);
   }
+  AddMirrorFailures(&failures);
   if (!failures.empty()) {
     MDVOL_RETURN_IF_ERROR(FailMembers(failures));
   }
@@ -358,8 +404,20 @@ absl::Status ArrayImpl::CheckpointRecovery() {
 }
 
 absl::Status ArrayImpl::EndRecovery() {
-  absl::MutexLock transition(&transition_);
-  GateClosure closed(writes_gate_);
+  for (;;) {
+    {
+      absl::MutexLock transition(&transition_);
+      GateClosure closed(writes_gate_);
+      // Whoever is about to fail a member must find the slots as they are.
+      if (unsettled_.load(std::memory_order_acquire) == 0) {
+        return TryEndRecovery();
+      }
+    }
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+}
+
+absl::Status ArrayImpl::TryEndRecovery() {
   MDVOL_RETURN_IF_ERROR(MayChangeMembers());
   if (Front().guided) {
     PassOverClean(geometry_.component_bytes());
@@ -378,6 +436,7 @@ absl::Status ArrayImpl::EndRecovery() {
     absl::MutexLock lock(&flush_);
     FlushMembers(done, &failures);
   }
+  AddMirrorFailures(&failures);
   MDVOL_RETURN_IF_ERROR(TakeOut(failures));
   std::erase_if(done, [](const ArrayMember* target) { return target->faulty; });
   if (done.empty() && failures.empty()) {
@@ -416,8 +475,25 @@ void ArrayImpl::PutInPlace(ArrayMember& replacement) {
                   absl::StrCat("by ", replacement.name));
     }
   }
+  TakeSlot(replacement, slot);
+  ForgetMirrors(slot);
+}
+
+void ArrayImpl::TakeSlot(ArrayMember& replacement, uint32_t slot) {
   replacement.replaces.reset();
   replacement.slot = slot;
+  replacement.mirror = nullptr;
+}
+
+// The slot's member has gone: what would have replaced it, and had failed, has nothing to do with
+// whoever comes next.
+void ArrayImpl::ForgetMirrors(uint32_t slot) {
+  for (const auto& member : members_) {
+    if (member->replaces == slot) {
+      member->replaces.reset();
+      member->mirror = nullptr;
+    }
+  }
 }
 
 }  // namespace mdvol

@@ -118,6 +118,7 @@ absl::Status ArrayImpl::Adopt(std::vector<LoadedMember> members, const AssemblyD
   {
     GateClosure closed(members_gate_);
     absl::MutexLock lock(&state_);
+    AdoptReplacements(decision);
     RebuildView();
   }
   dirty_.store(decision.dirty, std::memory_order_release);
@@ -143,12 +144,12 @@ void ArrayImpl::AdoptMember(LoadedMember loaded, const MemberVerdict& verdict) {
   member->spare = verdict.standing == MemberStanding::kSpare;
   member->corrected_errors.store(loaded.report.super.cnt_corrected_read);
   const uint64_t component_bytes = geometry_.component_bytes();
-  if (verdict.standing == MemberStanding::kInSync && !verdict.is_replacement) {
-    member->in_sync = true;
+  if (verdict.standing == MemberStanding::kInSync) {
+    member->in_sync = !verdict.is_replacement;
     member->valid_bytes.store(component_bytes);
-  } else if (verdict.standing == MemberStanding::kRecovering && !verdict.is_replacement) {
+  } else if (verdict.standing == MemberStanding::kRecovering) {
     member->valid_bytes.store(std::min(verdict.recovery_bytes, component_bytes - 1));
-    member->guided = member->super.has_feature(kFeatureRecoveryBitmap);
+    member->guided = member->super.has_feature(kFeatureRecoveryBitmap) && !verdict.is_replacement;
   }
   member->checkpoint_bytes = member->valid_bytes.load();
   (verdict.is_replacement ? member->replaces : member->slot) = verdict.slot;
@@ -208,6 +209,25 @@ void ArrayImpl::AdoptDoubt(const AssemblyDecision& decision) {
   }
 }
 
+// Read-only, a replacement is nobody's business. After an unclean stop it may lack what its
+// original got last: it goes on from the first stripe that may have been written to then.
+void ArrayImpl::AdoptReplacements(const AssemblyDecision& decision) {
+  for (const auto& member : members_) {
+    if (!member->replaces.has_value() || read_only()) {
+      continue;
+    }
+    uint64_t valid_bytes = member->valid_bytes.load();
+    if (const auto doubt = doubt_.Next(0); doubt.has_value()) {
+      valid_bytes = std::min(valid_bytes, doubt->first << geometry_.chunk_shift());
+    } else if (decision.dirty) {
+      valid_bytes = 0;  // by force
+    }
+    member->valid_bytes.store(valid_bytes);
+    member->checkpoint_bytes = valid_bytes;
+    BeginMirroring(*member);
+  }
+}
+
 void ArrayImpl::RebuildView() {
   view_.slots.assign(geometry_.raid_disks(), SlotView());
   view_.writable = !read_only() && !failed_.load(std::memory_order_acquire);
@@ -216,15 +236,30 @@ void ArrayImpl::RebuildView() {
     if (!member->slot.has_value() || member->faulty) {
       continue;
     }
-    view_.slots[*member->slot] = {.device = member->device.get(),
+    MemberDevice* const mirror = MirrorOf(*member->slot);
+    MemberDevice* const device = mirror != nullptr ? mirror : member->device.get();
+    view_.slots[*member->slot] = {.device = device,
                                   .data_offset_bytes = member->areas.data.begin,
                                   .valid_bytes = geometry_.component_bytes(),
                                   .bad_blocks = &member->bad_blocks,
                                   .checkpoint = member->in_sync ? nullptr : &member->valid_bytes};
-    view_.alignment_bytes =
-        std::max<uint64_t>(view_.alignment_bytes, member->device->alignment_bytes());
+    view_.alignment_bytes = std::max<uint64_t>(view_.alignment_bytes, device->alignment_bytes());
   }
   engine_.MembersChanged(view_);
+}
+
+// Also of a replacement that has failed, until it is removed or another one is there.
+MemberDevice* ArrayImpl::MirrorOf(uint32_t slot) const {
+  MemberDevice* mirror = nullptr;
+  for (const auto& member : members_) {
+    if (member->replaces == slot && member->mirror != nullptr) {
+      mirror = member->mirror.get();
+      if (!member->faulty) {
+        break;
+      }
+    }
+  }
+  return mirror;
 }
 
 // What the freshest table gives to numbers that nobody here has: a slot was lost with its member.

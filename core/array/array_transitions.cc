@@ -200,8 +200,10 @@ void ArrayImpl::TakeOut(ArrayMember& member, const std::string& why) {
     ArrayMember* const replacement =
         member.slot.has_value() ? ReplacementOf(*member.slot) : nullptr;
     if (replacement != nullptr) {  // takes over with what it has got
-      replacement->replaces.reset();
-      replacement->slot = member.slot;
+      TakeSlot(*replacement, *member.slot);
+    }
+    if (member.slot.has_value()) {
+      ForgetMirrors(*member.slot);
     }
     RebuildView();
   }

@@ -338,7 +338,13 @@ uint64_t TestArray::CountBits(size_t disk) const {
 }
 
 std::string TestArray::CheckSupers() const {
-  for (size_t i = 0; i < disks_.size(); ++i) {
+  std::vector<size_t> all(disks_.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return CheckSupersOf(all);
+}
+
+std::string TestArray::CheckSupersOf(const std::vector<size_t>& disks) const {
+  for (const size_t i : disks) {
     const absl::Status status =
         CheckSuperblock(super(i), spec_.minor, disks_[i].size_bytes() / kSectorBytes);
     if (!status.ok()) {

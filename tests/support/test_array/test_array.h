@@ -139,6 +139,7 @@ class TestArray {
   uint64_t CountBits(size_t disk) const;
   // Every disk's superblock is whole.
   std::string CheckSupers() const;
+  std::string CheckSupersOf(const std::vector<size_t>& disks) const;
 
   // Of a disk that was added later too: all are of one size.
   const MemberAreas& areas(size_t disk) const {

@@ -158,6 +158,25 @@ TEST_P(ArrayMembersTest, TwoAreRebuiltAtOnce) {
   EXPECT_EQ(array_.CheckDiskInSlot(disks[1], 4), "");
 }
 
+// Cut off in the middle, it must not be the only one that does not know its slot.
+TEST_P(ArrayMembersTest, ASpareThatGetsASlotIsToldBeforeTheOthers) {
+  const size_t disk = array_.AddDisk();
+  ASSERT_TRUE(array_.AddMember(disk).ok());
+  MDVOL_ASSERT_OK(array_->FailMember(3, "by hand"));
+  array_.recording().Clear();
+  MDVOL_ASSERT_OK(array_->BeginRecovery());
+  const auto log = array_.recording().requests();
+  std::vector<size_t> supers;
+  for (size_t i = 0; i < log.size(); ++i) {
+    if (array_.IsSuper(log[i])) {
+      supers.push_back(i);
+    }
+  }
+  ASSERT_EQ(supers.size(), 6U);
+  EXPECT_EQ(log[supers[0]].member, disk);
+  EXPECT_LE(testing::DurableAt(log, supers[0]), supers[1]);
+}
+
 // A target that cannot be written is failed; the next spare takes over.
 TEST_P(ArrayMembersTest, ATargetThatFailsIsFollowedByTheNextSpare) {
   const size_t bad = array_.AddDisk();
@@ -228,6 +247,7 @@ TEST_P(ArrayMembersTest, ReadOnlyNothingChanges) {
   MDVOL_ASSERT_OK(array_.Open(opening));
   MDVOL_EXPECT_ERRNO(array_.AddMember(disk).status(), EROFS);
   MDVOL_EXPECT_ERRNO(array_->RemoveMember(1), EROFS);
+  MDVOL_EXPECT_ERRNO(array_->SetReplacement(1, std::nullopt), EROFS);
   MDVOL_EXPECT_ERRNO(array_->BeginRecovery(), EROFS);
   EXPECT_FALSE(array_->PendingRecovery().has_value());
   EXPECT_EQ(array_.disks().DifferenceFrom(before), "");
@@ -375,6 +395,146 @@ TEST_P(ArrayMembersTest, AMemberThatTheBitmapCannotVouchForIsRebuiltInFull) {
   EXPECT_TRUE(Of(4).spare);
   MDVOL_ASSERT_OK(array_.Recover());
   EXPECT_EQ(array_.CheckDisks(), "");
+}
+
+// ---- Replace ----
+
+TEST_P(ArrayMembersTest, AMemberIsReplacedWhileItWorks) {
+  const size_t disk = array_.AddDisk();
+  MDVOL_ASSERT_OK(array_->SetReplacement(3, std::nullopt));  // there is no spare yet
+  EXPECT_TRUE(Of(3).want_replacement);
+  EXPECT_FALSE(array_->PendingRecovery().has_value());
+  ASSERT_TRUE(array_.AddMember(disk).ok());
+  ASSERT_TRUE(array_->PendingRecovery().has_value());
+  MDVOL_ASSERT_OK(array_->BeginRecovery());
+  EXPECT_TRUE(Of(disk).replacement && Of(disk).recovering);
+  EXPECT_EQ(Of(disk).replaces, 3U);
+  EXPECT_EQ(array_->Snapshot().degraded, 0U);
+  EXPECT_TRUE(array_.super(disk).has_feature(kFeatureReplacement));
+  for (uint64_t first = 0; first < 32; first += 4) {
+    SyncFindings findings;
+    MDVOL_ASSERT_OK(array_->RecoverStripes({first, 4}, &findings));
+    for (int i = 0; i < 4; ++i) {
+      const uint64_t length = array_.prng().Between(1, 30000);
+      const uint64_t offset = array_.prng().Below(array_.geometry().volume_bytes() - length);
+      MDVOL_ASSERT_OK(i == 0 ? array_.Zero(offset, length) : array_.Write(offset, length));
+    }
+    MDVOL_ASSERT_OK(array_->CheckpointRecovery());
+  }
+  MDVOL_ASSERT_OK(array_->EndRecovery());
+  EXPECT_TRUE(Of(3).faulty);
+  EXPECT_EQ(Of(disk).slot, 3U);
+  EXPECT_TRUE(Of(disk).in_sync);
+  EXPECT_EQ(array_->Snapshot().degraded, 0U);
+  EXPECT_EQ(array_.CheckDiskInSlot(disk, 3), "");
+  MDVOL_ASSERT_OK(array_->RemoveMember(3));
+  MDVOL_ASSERT_OK(array_.Write(0, 100000));
+  MDVOL_ASSERT_OK(array_.Stop());
+  MDVOL_ASSERT_OK(array_.Open());
+  EXPECT_EQ(array_->Snapshot().degraded, 0U);
+  EXPECT_EQ(array_.MemberOf(3), std::nullopt);
+  EXPECT_EQ(array_.CheckDiskInSlot(disk, 3), "");
+  EXPECT_EQ(array_.CheckVolumeWithout({0, 1}), "");
+}
+
+// The copy is worth what it is: below its checkpoint.
+TEST_P(ArrayMembersTest, AReplacementTakesOverFromAMemberThatFails) {
+  const size_t disk = array_.AddDisk();
+  ASSERT_TRUE(array_.AddMember(disk).ok());
+  MDVOL_ASSERT_OK(array_->SetReplacement(3, array_.MemberOf(disk)));
+  MDVOL_ASSERT_OK(array_->BeginRecovery());
+  SyncFindings findings;
+  MDVOL_ASSERT_OK(array_->RecoverStripes({0, 20}, &findings));
+  MDVOL_ASSERT_OK(array_->FailMember(3, "by hand"));
+  EXPECT_EQ(Of(disk).slot, 3U);
+  EXPECT_TRUE(Of(disk).recovering && !Of(disk).replacement);
+  EXPECT_EQ(Of(disk).recovery_bytes, 20 * 4096U);
+  EXPECT_EQ(array_->Snapshot().degraded, 1U);
+  MDVOL_ASSERT_OK(array_.Write(0, array_.geometry().volume_bytes()));
+  EXPECT_EQ(array_.CheckVolume(), "");
+  MDVOL_ASSERT_OK(array_.Recover());
+  EXPECT_EQ(array_.CheckDiskInSlot(disk, 3), "");
+  EXPECT_EQ(array_->Snapshot().degraded, 0U);
+}
+
+// I3: nobody is told that his bytes are stored before the replacement that lacks them is out.
+TEST_P(ArrayMembersTest, AReplacementThatFailsAWriteIsOutBeforeTheWriteIsAcknowledged) {
+  const size_t disk = array_.AddDisk();
+  ASSERT_TRUE(array_.AddMember(disk).ok());
+  MDVOL_ASSERT_OK(array_->SetReplacement(3, std::nullopt));
+  MDVOL_ASSERT_OK(array_->BeginRecovery());
+  SyncFindings findings;
+  MDVOL_ASSERT_OK(array_->RecoverStripes({0, 20}, &findings));
+  array_.fault(disk).AddRule({.op = FaultOp::kWrite,
+                              .offset_bytes = array_.areas(disk).data.begin,
+                              .length_bytes = array_.areas(disk).data.size()});
+  MDVOL_ASSERT_OK(array_.Write(0, 100000));
+  EXPECT_TRUE(Of(disk).faulty);
+  EXPECT_EQ(array_.super(0).dev_roles[6], kRoleFaulty);
+  EXPECT_EQ(array_->Snapshot().degraded, 0U);
+  MDVOL_ASSERT_OK(array_.Write(0, 100000));
+  MDVOL_ASSERT_OK(array_->RemoveMember(*array_.MemberOf(disk)));
+  MDVOL_ASSERT_OK(array_.Write(50000, 100000));
+  EXPECT_EQ(array_.CheckDisks(), "");
+  EXPECT_TRUE(Of(3).want_replacement);
+  MDVOL_ASSERT_OK(array_->ClearReplacementWish(3));
+  EXPECT_FALSE(Of(3).want_replacement);
+}
+
+// After a crash the replacement may lack what its original got last.
+TEST_P(ArrayMembersTest, AReplacementIsFilledAnewWhereACrashMayHaveStoppedWrites) {
+  const size_t disk = array_.AddDisk();
+  ASSERT_TRUE(array_.AddMember(disk).ok());
+  MDVOL_ASSERT_OK(array_->SetReplacement(3, std::nullopt));
+  MDVOL_ASSERT_OK(array_->BeginRecovery());
+  SyncFindings findings;
+  MDVOL_ASSERT_OK(array_->RecoverStripes({0, 32}, &findings));
+  MDVOL_ASSERT_OK(array_->CheckpointRecovery());
+  MDVOL_ASSERT_OK(array_.Write(0, 200000));
+  array_.Crash();
+  std::vector<std::byte> old(3 * 4096);
+  array_.disks().Put(disk, array_.areas(disk).data.begin, old);
+  MDVOL_ASSERT_OK(array_.Open());
+  MDVOL_ASSERT_OK(array_.Recover());
+  EXPECT_EQ(Of(disk).slot, 3U);
+  EXPECT_EQ(array_.CheckDiskInSlot(disk, 3), "");
+}
+
+TEST_P(ArrayMembersTest, WhoCannotBeReplacedIsRefused) {
+  const size_t disk = array_.AddDisk();
+  ASSERT_TRUE(array_.AddMember(disk).ok());
+  MDVOL_EXPECT_ERRNO(array_->SetReplacement(99, std::nullopt), ENODEV);
+  MDVOL_EXPECT_ERRNO(array_->SetReplacement(*array_.MemberOf(disk), std::nullopt), EBUSY);
+  MDVOL_EXPECT_ERRNO(array_->SetReplacement(3, 4), EBUSY);
+  MDVOL_ASSERT_OK(array_->SetReplacement(3, std::nullopt));
+  MDVOL_EXPECT_ERRNO(array_->SetReplacement(3, std::nullopt), EBUSY);
+  MDVOL_EXPECT_ERRNO(array_->RemoveMember(*array_.MemberOf(disk)), EBUSY);
+}
+
+// ---- What cannot be recovered ----
+
+// I6: a block that is lost on three members is lost, and nothing else.
+TEST_P(ArrayMembersTest, ARebuildPassesOverWhatIsLostAndRemembersIt) {
+  const size_t disk = array_.AddDisk();
+  ASSERT_TRUE(array_.AddMember(disk).ok());
+  const uint32_t lost_slot = array_.geometry().RolesOf(11).DataSlot(0);
+  MDVOL_ASSERT_OK(array_->FailMember(lost_slot, "by hand"));
+  for (const uint32_t k : {1U, 2U}) {
+    const uint32_t slot = array_.geometry().RolesOf(11).DataSlot(k);
+    array_.fault(slot).AddRule({.op = FaultOp::kRead,
+                                .offset_bytes = array_.areas(slot).data.begin + 11 * 4096,
+                                .length_bytes = 4096});
+  }
+  MDVOL_ASSERT_OK(array_.Recover());
+  EXPECT_EQ(array_->Snapshot().degraded, 0U);
+  const ByteRange bad{array_.areas(disk).data.begin + 11 * 4096,
+                      array_.areas(disk).data.begin + 12 * 4096};
+  EXPECT_EQ(Of(disk).bad_blocks, (std::vector<ByteRange>{bad}));
+  EXPECT_TRUE(array_.super(disk).has_feature(kFeatureBadBlocks));
+  MDVOL_ASSERT_OK(array_.Stop());
+  MDVOL_ASSERT_OK(array_.Open());
+  EXPECT_EQ(Of(disk).bad_blocks, (std::vector<ByteRange>{bad}));
+  EXPECT_EQ(array_.CheckVolume(), "");  // the others can be read again
 }
 
 // ---- Suspend ----

@@ -361,8 +361,8 @@ TEST(ArrayStartTest, AnArrayWithAJournalIsOnlyServedReadOnly) {
   EXPECT_EQ(array.CheckVolume(), "");
 }
 
-// It is not filled here, so what it holds grows stale: md must begin again.
-TEST(ArrayStartTest, AReplacementHasToBeginAgain) {
+// What is written from now on reaches it too.
+TEST(ArrayStartTest, AReplacementGoesOnFromItsCheckpoint) {
   TestArray array({.spares = 1});
   Prepare(array);
   ChangeSupers(array, {0, 1, 2, 3, 4, 5, 6}, [](Superblock& super) {
@@ -378,7 +378,7 @@ TEST(ArrayStartTest, AReplacementHasToBeginAgain) {
   EXPECT_FALSE(array->Snapshot().members[6].spare);
   MDVOL_ASSERT_OK(array.Write(0, 100000));
   const Superblock super = array.super(6);
-  EXPECT_EQ(super.recovery_offset, 0U);
+  EXPECT_EQ(super.recovery_offset, 64U);
   EXPECT_TRUE(super.has_feature(kFeatureReplacement) && super.has_feature(kFeatureRecoveryOffset));
   EXPECT_EQ(super.dev_roles[6], 2U);
   EXPECT_EQ(super.events, array.super(0).events);
