@@ -78,6 +78,7 @@ struct ArrayMember {
 struct MemberFailure {
   size_t index = 0;
   std::string why;
+  ByteRange bad = {};  // if that is all: noting it as a bad block does as well
 };
 using MemberFailures = std::vector<MemberFailure>;
 
@@ -180,11 +181,22 @@ class ArrayImpl final : public Array {
   // still them who have those slots.
   MemberFailures FailuresOf(const MemberErrors& errors) const
       ABSL_SHARED_LOCKS_REQUIRED(members_gate_) ABSL_LOCKS_EXCLUDED(state_);
-  absl::Status Settle(const EngineResult& result, const MemberFailures& failures, const char* what);
-  absl::Status SettleRead(const EngineResult& result, const MemberFailures& failures);
-  absl::Status SettleWrite(const EngineResult& result, const MemberFailures& failures,
-                           const char* what);
-  MemberFailures NoteWritten(const EngineResult& result) ABSL_SHARED_LOCKS_REQUIRED(members_gate_);
+  // Part of a member's data.
+  struct MemberPart {
+    ArrayMember* member;
+    ByteRange range;  // absolute on it
+  };
+  // What must follow from an engine call.
+  struct Aftermath {
+    MemberFailures failures;
+    std::vector<MemberPart> rewritten;  // bad blocks that are none any more
+  };
+  Aftermath AftermathOf(const EngineResult& result) const ABSL_SHARED_LOCKS_REQUIRED(members_gate_)
+      ABSL_LOCKS_EXCLUDED(state_);
+  absl::Status Settle(const EngineResult& result, const Aftermath& after, const char* what);
+  absl::Status SettleRead(const EngineResult& result, const Aftermath& after);
+  absl::Status SettleWrite(const EngineResult& result, const Aftermath& after, const char* what);
+  Aftermath NoteWritten(const EngineResult& result) ABSL_SHARED_LOCKS_REQUIRED(members_gate_);
   void NoteOwed(const EngineResult& result);
   void NoteMended(const EngineResult& result);
   WriteIntent::Range IntentRange(uint64_t offset_bytes, uint64_t length_bytes) const;
@@ -257,10 +269,6 @@ class ArrayImpl final : public Array {
     uint64_t valid_bytes = 0;
     bool guided = false;
   };
-  struct MemberHole {
-    ArrayMember* member;
-    ByteRange range;  // absolute on it
-  };
   bool IsTarget(const ArrayMember& member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   std::vector<ArrayMember*> Targets(bool joined_only) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   struct SpareUse {
@@ -280,10 +288,16 @@ class ArrayImpl final : public Array {
   void PassOverClean(uint64_t end_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writes_gate_);
   absl::Status RecoverWindow(StripeRange window, SyncFindings* findings)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(recovery_);
-  std::vector<MemberHole> UnknownHoles(const std::vector<ArrayMember*>& members,
+  std::vector<MemberPart> UnknownHoles(const std::vector<ArrayMember*>& members,
                                        const RecoverResult& recovered) const;
-  absl::Status RecordHoles(const std::vector<MemberHole>& holes);
-  absl::Status StoreBadBlocks(ArrayMember& member, const BadBlockList& list);
+
+  // array_bad_blocks.cc
+  absl::Status RecordHoles(const std::vector<MemberPart>& holes);
+  absl::Status NoteBadBlock(ArrayMember& member, const ByteRange& range, bool* has_room)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  absl::Status NoteBadBlocks(MemberFailures* failures)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  void ForgetBadBlocks(const std::vector<MemberPart>& parts);
   void PutInPlace(ArrayMember& replacement) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
 
   // array_sync.cc

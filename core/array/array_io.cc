@@ -31,15 +31,13 @@ absl::Status ArrayImpl::CheckRange(uint64_t offset_bytes, uint64_t length_bytes)
 absl::Status ArrayImpl::Read(uint64_t offset_bytes, std::span<std::byte> out) {
   MDVOL_RETURN_IF_ERROR(CheckRange(offset_bytes, out.size()));
   EngineResult result;
-  MemberFailures failures;
+  Aftermath after;
   {
     GateShare share(members_gate_);
     result = engine_.Read(view_, offset_bytes, out);
-    if (!result.member_errors.empty()) {
-      failures = FailuresOf(result.member_errors);
-    }
+    after = AftermathOf(result);
   }
-  return SettleRead(result, failures);
+  return SettleRead(result, after);
 }
 
 absl::Status ArrayImpl::Write(uint64_t offset_bytes, std::span<const std::byte> data) {
@@ -86,7 +84,7 @@ absl::Status ArrayImpl::RunWrite(VolumeRange range, const char* what, WriteWork 
     StoreOutcome bits;
     bool must_mark = false;
     EngineResult result;
-    MemberFailures failures;
+    Aftermath after;
     {
       GateShare writes(writes_gate_);
       if (suspendable == Suspendable::kYes && IsSuspended(offset_bytes, length_bytes)) {
@@ -108,7 +106,7 @@ absl::Status ArrayImpl::RunWrite(VolumeRange range, const char* what, WriteWork 
         };
         if (intent_ == nullptr || intent_->Start(IntentRange(offset_bytes, length_bytes), store)) {
           result = work(view_);
-          failures = NoteWritten(result);
+          after = NoteWritten(result);
           if (intent_ != nullptr) {
             intent_->End(IntentRange(offset_bytes, length_bytes));
           }
@@ -122,25 +120,40 @@ absl::Status ArrayImpl::RunWrite(VolumeRange range, const char* what, WriteWork 
     } else if (!bits.ok()) {
       return bits.full;
     } else {
-      return SettleWrite(result, failures, what);
+      return SettleWrite(result, after, what);
     }
   }
 }
 
 // Before the bits may grow old and before the gates are left: whoever closes them must know.
-MemberFailures ArrayImpl::NoteWritten(const EngineResult& result) {
-  MemberFailures failures;
+ArrayImpl::Aftermath ArrayImpl::NoteWritten(const EngineResult& result) {
   last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
   NoteOwed(result);
-  if (!result.member_errors.empty()) {
-    failures = FailuresOf(result.member_errors);
-  }
-  AddMirrorFailures(&failures);
-  if (!failures.empty()) {
+  Aftermath after = AftermathOf(result);
+  AddMirrorFailures(&after.failures);
+  if (!after.failures.empty()) {
     unsettled_.fetch_add(1, std::memory_order_acq_rel);
   }
   writes_done_.fetch_add(1, std::memory_order_release);
-  return failures;
+  return after;
+}
+
+ArrayImpl::Aftermath ArrayImpl::AftermathOf(const EngineResult& result) const {
+  Aftermath after;
+  if (!result.member_errors.empty()) {
+    after.failures = FailuresOf(result.member_errors);
+  }
+  if (!result.rewritten_bad.empty()) {
+    absl::MutexLock lock(&state_);
+    for (const RewrittenBad& bad : result.rewritten_bad) {
+      for (const auto& member : members_) {
+        if (member->slot == bad.slot && !member->faulty) {
+          after.rewritten.push_back({member.get(), bad.range});
+        }
+      }
+    }
+  }
+  return after;
 }
 
 // Too many to be kept one by one are kept as doubt, as coarsely as the bitmap.
@@ -161,10 +174,10 @@ void ArrayImpl::NoteOwed(const EngineResult& result) {
   owed_is_fresh_.store(true, std::memory_order_release);
 }
 
-absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const MemberFailures& failures,
+absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const Aftermath& after,
                                     const char* what) {
-  const absl::Status status = Settle(result, failures, what);
-  if (!failures.empty()) {
+  const absl::Status status = Settle(result, after, what);
+  if (!after.failures.empty()) {
     unsettled_.fetch_sub(1, std::memory_order_acq_rel);
   }
   if (!result.owed_stripes.empty()) {
@@ -175,23 +188,26 @@ absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const MemberFail
 
 // The bytes are good or not, whatever becomes of the member that could not be mended: nothing was
 // written that would have to wait for its failure, and whoever writes next finds it unrecorded.
-absl::Status ArrayImpl::SettleRead(const EngineResult& result, const MemberFailures& failures) {
-  if (!failures.empty()) {
-    if (const absl::Status status = FailMembers(failures); !status.ok()) {
+absl::Status ArrayImpl::SettleRead(const EngineResult& result, const Aftermath& after) {
+  if (!after.failures.empty()) {
+    if (const absl::Status status = FailMembers(after.failures); !status.ok()) {
       events_.Add(EventLevel::kError, "failure not recorded", "", MessageOf(status));
     }
   }
-  return Settle(result, {}, "read");
+  return Settle(result, {.failures = {}, .rewritten = after.rewritten}, "read");
 }
 
 // What an engine call leaves to be done before it is acknowledged, and its status.
-absl::Status ArrayImpl::Settle(const EngineResult& result, const MemberFailures& failures,
+absl::Status ArrayImpl::Settle(const EngineResult& result, const Aftermath& after,
                                const char* what) {
+  if (!after.rewritten.empty()) {
+    ForgetBadBlocks(after.rewritten);
+  }
   if (!result.mended_slots.empty()) {
     NoteMended(result);
   }
-  if (!failures.empty()) {
-    MDVOL_RETURN_IF_ERROR(FailMembers(failures));
+  if (!after.failures.empty()) {
+    MDVOL_RETURN_IF_ERROR(FailMembers(after.failures));
   }
   if (result.error == 0) {
     return absl::OkStatus();

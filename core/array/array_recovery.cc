@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/array/array_impl.h"
-#include "core/array/member_io.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/stripe/io_errors.h"
@@ -308,9 +307,9 @@ absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings
 // ---- What could not be recovered ----
 
 // Of what could not be recovered, the ranges that the targets' logs do not have yet.
-std::vector<ArrayImpl::MemberHole> ArrayImpl::UnknownHoles(const std::vector<ArrayMember*>& members,
+std::vector<ArrayImpl::MemberPart> ArrayImpl::UnknownHoles(const std::vector<ArrayMember*>& members,
                                                            const RecoverResult& recovered) const {
-  std::vector<MemberHole> holes;
+  std::vector<MemberPart> holes;
   for (const RecoverResult::Hole& hole : recovered.lost) {
     for (ArrayMember* const member : members) {
       if (member->slot != hole.slot && member->replaces != hole.slot) {
@@ -328,40 +327,6 @@ std::vector<ArrayImpl::MemberHole> ArrayImpl::UnknownHoles(const std::vector<Arr
     }
   }
   return holes;
-}
-
-// Durable when it returns. A member whose log has no room, or that has none, is failed, as in md.
-absl::Status ArrayImpl::RecordHoles(const std::vector<MemberHole>& holes) {
-  absl::MutexLock transition(&transition_);
-  GateClosure closed(writes_gate_);
-  for (const MemberHole& hole : holes) {
-    ArrayMember& member = *hole.member;
-    if (member.faulty) {
-      continue;
-    }
-    BadBlockList list = member.bad_blocks;
-    list.Add(hole.range);
-    absl::Status status = StoreBadBlocks(member, list);
-    if (!status.ok()) {
-      MDVOL_RETURN_IF_ERROR(TakeOut(
-          {{member.index, absl::StrCat("a bad block could not be noted: ", MessageOf(status))}}));
-      continue;
-    }
-    GateClosure members(members_gate_);
-    absl::MutexLock lock(&state_);
-    member.bad_blocks = std::move(list);
-  }
-  return WriteGeneration();
-}
-
-absl::Status ArrayImpl::StoreBadBlocks(ArrayMember& member, const BadBlockList& list) {
-  if (member.areas.bad_blocks.empty()) {
-    return ErrnoStatus(ENOSPC, absl::StrCat(member.path, ": has no bad-block log"));
-  }
-  MDVOL_ASSIGN_OR_RETURN(const auto log, SerializeBadBlockLog(list, member.super.bblog_shift,
-                                                              member.areas.bad_blocks.size()));
-  MDVOL_RETURN_IF_ERROR(WriteAnywhere(*member.device, member.areas.bad_blocks.begin, log));
-  return FlushMember(*member.device);
 }
 
 // ---- Recording progress ----

@@ -12,13 +12,13 @@ namespace mdvol {
 
 absl::Status ArrayImpl::CheckStripes(StripeRange stripes, SyncFindings* findings) {
   EngineResult result;
-  MemberFailures failures;
+  Aftermath after;
   {
     GateShare share(members_gate_);
     result = engine_.CheckStripes(view_, stripes.first, stripes.count, findings);
-    failures = FailuresOf(result.member_errors);
+    after = AftermathOf(result);
   }
-  return Settle(result, failures, "check");
+  return Settle(result, after, "check");
 }
 
 // Most stripes are in order, and then neither bit nor dirty mark is wanted. What is repaired is

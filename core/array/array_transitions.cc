@@ -135,7 +135,7 @@ MemberFailures ArrayImpl::FailuresOf(const MemberErrors& errors) const {
   for (const MemberError& error : errors) {
     for (const auto& member : members_) {
       if (member->slot == error.slot && !member->faulty) {
-        failures.push_back({member->index, WhyFailed(error)});
+        failures.push_back({member->index, WhyFailed(error), error.bad});
       }
     }
   }
@@ -150,7 +150,9 @@ absl::Status ArrayImpl::FailMembers(const MemberFailures& failures) {
   if (read_only()) {
     return absl::OkStatus();  // nothing was skipped, nothing is recorded
   }
-  MDVOL_RETURN_IF_ERROR(TakeOut(failures));
+  MemberFailures to_fail = failures;
+  MDVOL_RETURN_IF_ERROR(NoteBadBlocks(&to_fail));
+  MDVOL_RETURN_IF_ERROR(TakeOut(to_fail));
   return recorded_.load(std::memory_order_acquire) ? absl::OkStatus() : WriteGeneration();
 }
 

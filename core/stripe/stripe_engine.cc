@@ -332,7 +332,11 @@ void StripeEngine::Mend(StripeFacts& facts, std::span<const UnreadableBlock> blo
       failed_slots.push_back(block.slot);
       if (!IsFull(outcome.write_error)) {
         result->member_errors.push_back(
-            {.slot = block.slot, .error = outcome.write_error, .is_read = true});
+            {.slot = block.slot,
+             .error = outcome.write_error,
+             .is_read = true,
+             .bad = {facts.MemberOffset(block.slot, block.columns.begin),
+                     facts.MemberOffset(block.slot, block.columns.end)}});
       }
     } else if (outcome.recovered && facts.parity_trusted()) {
       facts.NoteRewritten(block.slot, block.columns, &result->rewritten_bad);

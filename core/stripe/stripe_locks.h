@@ -34,6 +34,7 @@ struct MemberError {
   uint32_t slot = 0;
   int error = 0;
   bool is_read = false;  // a rewrite after a read error failed
+  ByteRange bad = {};    // of what could be neither read nor rewritten, absolute on the member
 };
 using MemberErrors = absl::InlinedVector<MemberError, 1>;
 

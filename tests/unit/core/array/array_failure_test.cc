@@ -523,11 +523,62 @@ TEST(ArrayFailureTest, AReadErrorIsMendedAndCounted) {
 }
 
 // I3 for readers: a block that can neither be read nor rewritten fails its member.
-TEST(ArrayFailureTest, AReadErrorThatCannotBeMendedFailsTheMember) {
+// As in md: a block of a member that has a bad-block log is noted there, and that is all.
+TEST(ArrayFailureTest, AReadErrorThatCannotBeMendedIsNotedInTheBadBlockLog) {
   TestArray array;
   MDVOL_ASSERT_OK(array.Open());
   MDVOL_ASSERT_OK(array.Fill());
   const size_t disk = array.DiskOf(4096);
+  const ByteRange bad{array.DiskOffset(4096), array.DiskOffset(4096) + 4096};
+  for (const FaultOp op : {FaultOp::kRead, FaultOp::kWrite}) {
+    array.fault(disk).AddRule({.op = op, .offset_bytes = bad.begin, .length_bytes = bad.size()});
+  }
+  EXPECT_EQ(array.CheckVolume(), "");
+  EXPECT_FALSE(array->Snapshot().members[disk].faulty);
+  EXPECT_EQ(array->Snapshot().members[disk].bad_blocks, (std::vector<ByteRange>{bad}));
+  EXPECT_TRUE(array.super(disk).has_feature(kFeatureBadBlocks));
+  array.fault(disk).ClearRules();
+  array.recording().Clear();
+  EXPECT_EQ(array.CheckVolume(), "");  // not from there
+  for (const auto& request : array.recording().requests()) {
+    EXPECT_FALSE(request.member == disk && request.kind == IoKind::kRead &&
+                 request.Touches(bad.begin, bad.end));
+  }
+  MDVOL_ASSERT_OK(array.Stop());
+  MDVOL_ASSERT_OK(array.Open());
+  EXPECT_EQ(array->Snapshot().members[disk].bad_blocks, (std::vector<ByteRange>{bad}));
+  EXPECT_EQ(array.CheckVolume(), "");
+  // Written over, it is bad no more, as soon as what was written is durable.
+  array.recording().Clear();
+  MDVOL_ASSERT_OK(array.Write(4096, 4096));
+  EXPECT_TRUE(array->Snapshot().members[disk].bad_blocks.empty());
+  const auto log = array.recording().requests();
+  for (size_t i = 0; i < log.size(); ++i) {
+    const ByteRange& area = array.areas(disk).bad_blocks;
+    if (log[i].member == disk && log[i].Changes() && log[i].Touches(area.begin, area.end)) {
+      for (size_t j = 0; j < i; ++j) {
+        EXPECT_TRUE(!array.IsData(log[j]) || log[j].member != disk ||
+                    testing::DurableAt(log, j) <= i);
+      }
+    }
+  }
+  MDVOL_ASSERT_OK(array.Stop());
+  EXPECT_FALSE(array.super(disk).has_feature(kFeatureBadBlocks));
+  MDVOL_ASSERT_OK(array.Open());
+  EXPECT_TRUE(array->Snapshot().members[disk].bad_blocks.empty());
+  EXPECT_EQ(array.CheckVolume(), "");
+  EXPECT_EQ(array.CheckDisks(), "");
+}
+
+TEST(ArrayFailureTest, AReadErrorThatCannotBeMendedFailsAMemberWithoutABadBlockLog) {
+  TestArray array;
+  const size_t disk = array.DiskOf(4096);
+  Superblock super = array.super(disk);
+  super.bblog_size = 0;
+  super.bblog_offset = 0;
+  array.PutSuper(disk, super);
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Fill());
   const Disks before = array.disks().Copy();
   array.recording().Clear();
   array.fault(disk).AddRule(
