@@ -35,12 +35,17 @@ absl::Status CheckGivenOnce(const std::string& path,
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
+FileDeviceOptions DeviceOptions(const Config& config) {
   FileDeviceOptions options;
   options.read_only = config.array.read_only.value_or(false);
   options.direct = config.io.direct.value_or(false);
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
+  const FileDeviceOptions options = DeviceOptions(config);
   OpenedMembers opened;
   std::vector<std::pair<FileIdentity, std::string>> seen;
   for (const std::string& path : config.array.members) {
@@ -62,16 +67,14 @@ absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
   return opened;
 }
 
-std::map<std::string, FaultDevice*, std::less<>> FaultsByName(
-    const std::map<std::string, FaultDevice*>& faults_by_path, const ArraySnapshot& array) {
-  std::map<std::string, FaultDevice*, std::less<>> faults;
+void FillFaultTable(const std::map<std::string, FaultDevice*>& faults_by_path,
+                    const ArraySnapshot& array, FaultTable& table) {
   for (const MemberSnapshot& member : array.members) {
     const auto found = faults_by_path.find(member.path);
     if (found != faults_by_path.end()) {
-      faults[member.name] = found->second;
+      table.Put(member.index, found->second);
     }
   }
-  return faults;
 }
 
 absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& array,
@@ -94,6 +97,18 @@ absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& arra
     }
     device->second->AddRule(fault.rule);
   }
+  return absl::OkStatus();
+}
+
+absl::Status AddMemberFile(const std::string& path, AddMode mode, const Config& config,
+                           Clock& clock, Array& array, FaultTable& table) {
+  MDVOL_ASSIGN_OR_RETURN(auto file, OpenFileDevice(path, DeviceOptions(config)));
+  const uint64_t seed = array.Snapshot().members.size();
+  std::unique_ptr<FaultDevice> fault = NewFaultDevice(std::move(file), seed, clock);
+  FaultDevice* const device = fault.get();
+  MDVOL_ASSIGN_OR_RETURN(const size_t index,
+                         array.AddMember(NewCountingDevice(std::move(fault), clock), mode));
+  table.Put(index, device);
   return absl::OkStatus();
 }
 

@@ -1,20 +1,23 @@
-// Opening the members of an array for a mount: each is a file or block device under a fault device
-// and a counting device.
+// The members of an array for a mount: each is a file or block device under a fault device and a
+// counting device. Opened before the start, and added while the array runs.
 
 #ifndef MDVOL_FUSE_MEMBERS_H_
 #define MDVOL_FUSE_MEMBERS_H_
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/array/array.h"
 #include "core/array/member_loader.h"
 #include "core/array/snapshot.h"
 #include "core/base/clock.h"
 #include "core/config/config.h"
 #include "core/device/fault_device.h"
+#include "fuse/control/fault_table.h"
 
 namespace mdvol {
 
@@ -26,14 +29,18 @@ struct OpenedMembers {
 // Opens and loads all of them or none. Errors name the path.
 absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock);
 
-// The faults by the names that the running array gave its members.
-std::map<std::string, FaultDevice*, std::less<>> FaultsByName(
-    const std::map<std::string, FaultDevice*>& faults_by_path, const ArraySnapshot& array);
+// The faults by the indices that the running array gave its members.
+void FillFaultTable(const std::map<std::string, FaultDevice*>& faults_by_path,
+                    const ArraySnapshot& array, FaultTable& table);
 
 // Sets the faults of the configuration, whose members are named as member_word.h says. A usage
 // error names a member that does not exist, or a word that means two.
 absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& array,
                                  const std::map<std::string, FaultDevice*>& faults_by_path);
+
+// Opens the file or device at `path` as the array's configuration says and hands it to the array.
+absl::Status AddMemberFile(const std::string& path, AddMode mode, const Config& config,
+                           Clock& clock, Array& array, FaultTable& table);
 
 }  // namespace mdvol
 

@@ -17,9 +17,10 @@
 #include "core/base/clock.h"
 #include "core/base/status.h"
 #include "core/config/merge.h"
-#include "core/sync/start_array.h"
+#include "core/sync/sync_engine.h"
 #include "fuse/control/control_tree.h"
 #include "fuse/event_sink.h"
+#include "fuse/invalidator.h"
 #include "fuse/members.h"
 #include "fuse/mountpoint.h"
 #include "fuse/outcome.h"
@@ -28,6 +29,7 @@
 #include "fuse/tree.h"
 #include "fuse/volume_file.h"
 #include "policies/selection.h"
+#include "policies/unthrottled.h"
 
 namespace mdvol {
 namespace {
@@ -93,39 +95,102 @@ void ShowWarnings(const MountRequest& request, const EventLog& events) {
   }
 }
 
-// Mounts the running array and serves it until the mount ends.
+SyncOptions EngineOptions(const SyncConfig& config, Invalidator& invalidator) {
+  SyncOptions options;
+  options.speed_min_bytes = config.speed_min_bytes;
+  options.speed_max_bytes = config.speed_max_bytes;
+  options.checkpoint_interval_ms =
+      config.checkpoint_interval_ms.value_or(options.checkpoint_interval_ms);
+  options.repair_mode = config.repair.value_or(options.repair_mode);
+  options.on_repaired = [&invalidator](uint64_t offset_bytes, uint64_t length_bytes) {
+    invalidator.Add(offset_bytes, length_bytes);
+  };
+  return options;
+}
+
+// What a mount is made of besides the array, and the order in which it goes: first nobody starts
+// anything by himself any more, then what waits is let go.
+class Mount {
+ public:
+  Mount(const MountRequest& request, Array& array, EventLog& events, PolicySelection& policies,
+        const std::map<std::string, FaultDevice*>& faults_by_path, const OutcomeSource& outcome)
+      : request_(request),
+        array_(array),
+        events_(events),
+        snapshot_(array.Snapshot()),
+        engine_(array, pacing_, SystemClock(), events,
+                EngineOptions(request.config.sync, invalidator_)),
+        suspension_(array),
+        volume_(array, FileOptions(request.config.volume), SystemClock()),
+        control_({array,
+                  events,
+                  policies,
+                  faults_,
+                  [this] { return volume_.opener_count(); },
+                  {::getpid(), request.version, &policies, outcome.name()},
+                  &engine_,
+                  &suspension_,
+                  [this](const std::string& path, AddMode mode) {
+                    return AddMemberFile(path, mode, request_.config, SystemClock(), array_,
+                                         faults_);
+                  }}),
+        tree_({request.config.volume.name.value_or(kDefaultVolumeName), ::geteuid(), ::getegid()},
+              volume_, &control_, SystemClock()) {
+    FillFaultTable(faults_by_path, snapshot_, faults_);
+  }
+
+  ~Mount() {
+    engine_.Stop();
+    invalidator_.Stop();
+    suspension_.ReleaseAll();
+  }
+
+  // Serves until the mount ends.
+  absl::Status Serve(const ReportReady& report_ready) {
+    SessionOptions options;
+    options.mountpoint = request_.mountpoint;
+    options.name = snapshot_.name;
+    options.options = request_.options;
+    options.max_threads = request_.config.io.threads.value_or(kDefaultThreads);
+    options.writeback = request_.config.volume.writeback.value_or(false);
+    options.suspension = &suspension_;
+    MDVOL_ASSIGN_OR_RETURN(session_, Session::Mount(options, tree_));
+    array_.StartMaintenance();
+    invalidator_.Start([this](uint64_t offset_bytes, uint64_t length_bytes) {
+      session_->InvalidateVolume(offset_bytes, length_bytes);
+    });
+    engine_.Start();
+    events_.Add(EventLevel::kInfo, "mounted", "", request_.mountpoint);
+    ShowWarnings(request_, events_);
+    MDVOL_RETURN_IF_ERROR(report_ready());
+    session_->Run();
+    events_.Add(EventLevel::kInfo, "unmounted", "", request_.mountpoint);
+    return absl::OkStatus();
+  }
+
+ private:
+  const MountRequest& request_;
+  Array& array_;
+  EventLog& events_;
+  const ArraySnapshot snapshot_;  // of the start
+  FaultTable faults_;
+  Invalidator invalidator_;
+  UnthrottledPacing pacing_;
+  SyncEngine engine_;
+  Suspension suspension_;
+  VolumeFile volume_;
+  ControlTree control_;
+  Tree tree_;
+  std::unique_ptr<Session> session_;  // the first to go, with all that is still unanswered
+};
+
 absl::Status ServeArray(const MountRequest& request, Array& array, EventLog& events,
                         PolicySelection& policies,
                         const std::map<std::string, FaultDevice*>& faults_by_path,
                         const OutcomeSource& outcome, const ReportReady& report_ready) {
-  const ArraySnapshot snapshot = array.Snapshot();
-  MDVOL_RETURN_IF_ERROR(SetConfiguredFaults(request.config, snapshot, faults_by_path));
-
-  VolumeFile volume(array, FileOptions(request.config.volume), SystemClock());
-  ControlTree control({array,
-                       events,
-                       policies,
-                       FaultsByName(faults_by_path, snapshot),
-                       [&volume] { return volume.opener_count(); },
-                       {::getpid(), request.version, &policies, outcome.name()}});
-  const TreeOptions tree_options{request.config.volume.name.value_or(kDefaultVolumeName),
-                                 ::geteuid(), ::getegid()};
-  Tree tree(tree_options, volume, &control, SystemClock());
-
-  SessionOptions options;
-  options.mountpoint = request.mountpoint;
-  options.name = snapshot.name;
-  options.options = request.options;
-  options.max_threads = request.config.io.threads.value_or(kDefaultThreads);
-  options.writeback = request.config.volume.writeback.value_or(false);
-  MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Mount(options, tree));
-  array.StartMaintenance();
-  events.Add(EventLevel::kInfo, "mounted", "", request.mountpoint);
-  ShowWarnings(request, events);
-  MDVOL_RETURN_IF_ERROR(report_ready());
-  session->Run();
-  events.Add(EventLevel::kInfo, "unmounted", "", request.mountpoint);
-  return absl::OkStatus();
+  MDVOL_RETURN_IF_ERROR(SetConfiguredFaults(request.config, array.Snapshot(), faults_by_path));
+  Mount mount(request, array, events, policies, faults_by_path, outcome);
+  return mount.Serve(report_ready);
 }
 
 }  // namespace
@@ -159,8 +224,8 @@ absl::Status ServeMount(const MountRequest& request, const ReportReady& report_r
 
   MDVOL_ASSIGN_OR_RETURN(OpenedMembers opened, OpenMembers(request.config, SystemClock()));
   MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<Array> array,
-                         StartArray(std::move(opened.members), StartOptions(request.config.array),
-                                    SystemClock(), events));
+                         Array::Start(std::move(opened.members), StartOptions(request.config.array),
+                                      SystemClock(), events));
   guard.reset();
   const absl::Status served =
       ServeArray(request, *array, events, policies, opened.faults_by_path, *outcome, report_ready);

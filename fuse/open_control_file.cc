@@ -27,6 +27,10 @@ absl::StatusOr<std::unique_ptr<OpenControlFile>> OpenControlFile::Open(const Tre
 }
 
 absl::StatusOr<std::shared_ptr<const std::string>> OpenControlFile::Content(uint64_t offset_bytes) {
+  if (offset_bytes == kReasonOffset) {
+    absl::MutexLock lock(&mutex_);
+    return std::make_shared<const std::string>(reason_);
+  }
   if (offset_bytes != 0) {
     absl::MutexLock lock(&mutex_);
     if (content_ != nullptr) {
@@ -41,10 +45,12 @@ absl::StatusOr<std::shared_ptr<const std::string>> OpenControlFile::Content(uint
 }
 
 absl::Status OpenControlFile::Store(std::string_view value) {
-  if (value.size() > kMaxValueBytes) {
-    return ErrnoStatus(EINVAL, path_ + ": a value of more than a page");
-  }
-  return control_.Store(path_, value);
+  const absl::Status status = value.size() > kMaxValueBytes
+                                  ? ErrnoStatus(EINVAL, path_ + ": a value of more than a page")
+                                  : control_.Store(path_, value);
+  absl::MutexLock lock(&mutex_);
+  reason_ = MessageOf(status);
+  return status;
 }
 
 }  // namespace mdvol

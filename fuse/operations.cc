@@ -254,13 +254,48 @@ void ReadVolume(fuse_req_t request, size_t size, off_t offset) {
   fuse_reply_buf(request, reinterpret_cast<const char*>(buffer.data()), *count);
 }
 
+// What a write needs when it is carried out later, by another thread.
+struct ParkedWrite {
+  AlignedBuffer data;
+  size_t size = 0;
+  fuse_file_info info{};
+};
+
+// Keeps the request until its bytes are no longer suspended; false when they are not.
+bool Park(fuse_req_t request, uint64_t offset_bytes, uint64_t length_bytes,
+          std::function<void()> again) {
+  Suspension* const suspension = ContextOf(request).suspension;
+  return suspension != nullptr && suspension->Park(offset_bytes, length_bytes, std::move(again));
+}
+
+void WriteVolume(fuse_req_t request, const char* data, size_t size, off_t offset,
+                 const fuse_file_info* info);
+
+bool ParkWrite(fuse_req_t request, const char* data, size_t size, off_t offset,
+               const fuse_file_info* info) {
+  auto parked = std::make_shared<ParkedWrite>();
+  parked->data = AlignedBuffer(size);
+  parked->size = size;
+  parked->info = *info;
+  std::memcpy(parked->data.data(), data, size);
+  return Park(request, static_cast<uint64_t>(offset), size, [request, parked, offset] {
+    WriteVolume(request, reinterpret_cast<const char*>(parked->data.data()), parked->size, offset,
+                &parked->info);
+  });
+}
+
 // `data` lies in the worker's own receive buffer, where the kernel has copied it: nobody can change
 // it while parity is computed (I4). The buffer is placed so that it is aligned, too (worker.h).
 void WriteVolume(fuse_req_t request, const char* data, size_t size, off_t offset,
                  const fuse_file_info* info) {
   VolumeFile& volume = VolumeOf(request);
-  const absl::StatusOr<size_t> count =
-      volume.Write(static_cast<uint64_t>(offset), AsBytes(data, size));
+  absl::StatusOr<size_t> count = volume.Write(static_cast<uint64_t>(offset), AsBytes(data, size));
+  while (ErrnoOf(count.status()) == EAGAIN) {
+    if (ParkWrite(request, data, size, offset, info)) {
+      return;
+    }
+    count = volume.Write(static_cast<uint64_t>(offset), AsBytes(data, size));
+  }
   if (!count.ok()) {
     ReplyStatus(request, count.status());
     return;
@@ -278,14 +313,25 @@ void Sync(fuse_req_t request, fuse_ino_t inode, int, fuse_file_info*) {
   ReplyStatus(request, inode == kVolumeInode ? VolumeOf(request).Sync() : absl::OkStatus());
 }
 
+void AllocateVolume(fuse_req_t request, int mode, uint64_t offset_bytes, uint64_t length_bytes) {
+  absl::Status status = VolumeOf(request).Allocate(mode, offset_bytes, length_bytes);
+  while (ErrnoOf(status) == EAGAIN) {
+    if (Park(request, offset_bytes, length_bytes,
+             [=] { AllocateVolume(request, mode, offset_bytes, length_bytes); })) {
+      return;
+    }
+    status = VolumeOf(request).Allocate(mode, offset_bytes, length_bytes);
+  }
+  ReplyStatus(request, status);
+}
+
 void Allocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t length,
               fuse_file_info*) {
   if (inode != kVolumeInode) {
     fuse_reply_err(request, EOPNOTSUPP);
     return;
   }
-  ReplyStatus(request, VolumeOf(request).Allocate(mode, static_cast<uint64_t>(offset),
-                                                  static_cast<uint64_t>(length)));
+  AllocateVolume(request, mode, static_cast<uint64_t>(offset), static_cast<uint64_t>(length));
 }
 
 void Seek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence, fuse_file_info*) {
@@ -325,8 +371,9 @@ void ReadControl(fuse_req_t request, size_t size, off_t offset, fuse_file_info* 
     return;
   }
   const std::string_view text = **content;
-  const std::string_view piece =
-      text.substr(std::min(text.size(), static_cast<size_t>(offset)), size);
+  const size_t at =
+      static_cast<uint64_t>(offset) == kReasonOffset ? 0 : static_cast<size_t>(offset);
+  const std::string_view piece = text.substr(std::min(text.size(), at), size);
   fuse_reply_buf(request, piece.data(), piece.size());
 }
 

@@ -101,7 +101,7 @@ void BlockStopSignals() {
 
 Session::Session(const SessionOptions& options, Tree& tree)
     : options_(options),
-      context_{tree, options.writeback},
+      context_{tree, options.writeback, options.suspension},
       ended_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Mount(const SessionOptions& options, Tree& tree) {
@@ -109,6 +109,12 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Mount(const SessionOptions& op
   MDVOL_RETURN_IF_ERROR(session->Create());
   MDVOL_RETURN_IF_ERROR(session->Connect());
   return session;
+}
+
+void Session::InvalidateVolume(uint64_t offset_bytes, uint64_t length_bytes) {
+  // An error says that the kernel knows nothing of the file (any more): then nothing is cached.
+  fuse_lowlevel_notify_inval_inode(session_, kVolumeInode, static_cast<off_t>(offset_bytes),
+                                   static_cast<off_t>(length_bytes));
 }
 
 absl::Status Session::Create() {

@@ -36,6 +36,7 @@ struct SessionOptions {
   std::vector<std::string> options;  // as after -o, one each
   uint32_t max_threads = 64;
   bool writeback = false;
+  Suspension* suspension = nullptr;  // may be null; must outlive the session
 };
 
 // SIGTERM, SIGINT and SIGHUP.
@@ -57,6 +58,11 @@ class Session {
   // Serves. After a stop signal the mount is taken away: at once if nobody uses it, otherwise
   // lazily, and those who still hold files get ENOTCONN.
   void Run();
+
+  // The kernel forgets what it has cached of these bytes of the volume; it may write dirty mapped
+  // pages back through us first, so not to be called by a worker. From any thread, as long as the
+  // session lives.
+  void InvalidateVolume(uint64_t offset_bytes, uint64_t length_bytes);
 
  private:
   Session(const SessionOptions& options, Tree& tree);

@@ -15,6 +15,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -118,6 +119,9 @@ class Array : public Volume {
   // RecoverStripes, CheckpointRecovery now and then, End. One caller drives; RecoverStripes may run
   // in several threads at once, on ranges that were taken in ascending order.
 
+  // `listener` is called whenever a member has failed, with locks held: it may note it and wake
+  // somebody, no more.
+  virtual void SetFailureListener(std::function<void()> /*listener*/) {}
   // A member in a slot or a replacement is incomplete, or a spare fits an open slot or a wish.
   virtual std::optional<RecoveryState> PendingRecovery() const { return std::nullopt; }
   // Gives spares to open slots and wishes, two rebuilds at once at most.

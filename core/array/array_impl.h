@@ -19,6 +19,7 @@
 #define MDVOL_CORE_ARRAY_ARRAY_IMPL_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -123,6 +124,10 @@ class ArrayImpl final : public Array {
   absl::Status SetReplacement(size_t member_index, std::optional<size_t> with_spare) override;
   absl::Status ClearReplacementWish(size_t member_index) override;
 
+  void SetFailureListener(std::function<void()> listener) override {
+    absl::MutexLock lock(&state_);
+    failure_listener_ = std::move(listener);
+  }
   std::optional<RecoveryState> PendingRecovery() const override;
   absl::Status BeginRecovery() override;
   std::optional<StripeRange> NextToRecover(uint64_t from_stripe) const override;
@@ -384,6 +389,8 @@ class ArrayImpl final : public Array {
 
   std::atomic<bool> doubt_awaits_space_{false};  // some of doubt_ is there for want of space
   std::atomic<bool> owed_is_fresh_{false};       // more is owed than when it was last tried
+
+  std::function<void()> failure_listener_ ABSL_GUARDED_BY(state_);
 
   absl::Mutex maintenance_mutex_;
   absl::CondVar maintenance_poke_;

@@ -210,6 +210,10 @@ void ArrayImpl::TakeOut(ArrayMember& member, const std::string& why) {
     RebuildView();
   }
   events_.Add(EventLevel::kError, "member failed", member.name, why);
+  absl::MutexLock lock(&state_);
+  if (failure_listener_) {
+    failure_listener_();
+  }
 }
 
 // The third loss: writing stops, mending included; what can be read still is.

@@ -36,6 +36,7 @@ SyncEngine::SyncEngine(Array& array, ResyncPacing& pacing, Clock& clock, EventLo
 SyncEngine::~SyncEngine() { Stop(); }
 
 void SyncEngine::Start() {
+  array_.SetFailureListener([this] { Poke(); });
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -51,6 +52,7 @@ void SyncEngine::Stop() {
   Poke();
   if (thread_.joinable()) {
     thread_.join();
+    array_.SetFailureListener({});
   }
 }
 
@@ -142,13 +144,15 @@ absl::Status SyncEngine::SetAction(SyncAction action) {
   if (is_request && array_.read_only()) {
     return ErrnoStatus(EROFS, "the array is read-only: nothing can be synced");
   }
-  const bool is_needed = is_request && Needed().has_value();
+  const std::optional<SyncAction> needed = is_request ? Needed() : std::nullopt;
   {
     absl::MutexLock lock(&mutex_);
-    if (is_request && (run_.has_value() || requested_.has_value() || is_needed)) {
-      return ErrnoStatus(
-          EBUSY, absl::StrCat("sync_action cannot become ", std::string(SyncActionWord(action)),
-                              ": another action runs; end it with idle first"));
+    if (is_request && (run_.has_value() || requested_.has_value() || needed.has_value())) {
+      const SyncAction other = run_.has_value()         ? run_->action
+                               : requested_.has_value() ? *requested_
+                                                        : *needed;
+      return ErrnoStatus(EBUSY, absl::StrCat(std::string(SyncActionWord(other)),
+                                             " is running: wait for it, or end it with idle"));
     }
     frozen_ = action == SyncAction::kFrozen;
     if (!is_request) {

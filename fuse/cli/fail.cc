@@ -30,7 +30,7 @@ absl::Status RunFail(const FailOptions& options) {
     if (ErrnoOf(status) == EBUSY) {
       return ErrnoStatus(EBUSY, member.name + ": not failed: the array could not go on without it");
     }
-    MDVOL_RETURN_IF_ERROR(status);
+    MDVOL_RETURN_IF_ERROR(Annotate(status, member.name));
   }
   return absl::OkStatus();
 }

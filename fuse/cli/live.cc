@@ -17,6 +17,7 @@
 #include "core/base/unique_fd.h"
 #include "fuse/member_word.h"
 #include "fuse/mountpoint.h"
+#include "fuse/open_control_file.h"
 #include "fuse/unmount.h"
 
 namespace mdvol {
@@ -70,16 +71,36 @@ absl::StatusOr<std::string> LiveMount::Read(const std::string& name) const {
   }
 }
 
+namespace {
+
+// Why the daemon has refused what was just written through `file`; empty when it does not say.
+std::string ReasonOf(int file, const std::string& name) {
+  std::array<char, 4096> buffer;
+  const ssize_t count = RetryOnEintr([&] {
+    return ::pread(file, buffer.data(), buffer.size(), static_cast<off_t>(kReasonOffset));
+  });
+  std::string reason(buffer.data(), count > 0 ? static_cast<size_t>(count) : 0);
+  const std::string prefix = name + ": ";
+  return reason.rfind(prefix, 0) == 0 ? reason.substr(prefix.size()) : reason;
+}
+
+}  // namespace
+
 absl::Status LiveMount::Write(const std::string& name, std::string_view value) const {
   const std::string path = path_ + "/" + name;
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!file.valid()) {
     return errno == EACCES ? SystemError(EACCES, path + ": cannot be set (or not by you)")
                            : DescribeError(path, errno);
   }
   const std::string line = std::string(value) + '\n';
   const ssize_t count = RetryOnEintr([&] { return ::write(file.get(), line.data(), line.size()); });
-  return count < 0 ? DescribeError(path, errno) : absl::OkStatus();
+  if (count >= 0) {
+    return absl::OkStatus();
+  }
+  const int error = errno;
+  const std::string reason = ReasonOf(file.get(), name);
+  return reason.empty() ? DescribeError(path, error) : ErrnoStatus(error, reason);
 }
 
 absl::StatusOr<std::vector<LiveMember>> LiveMount::Members() const {

@@ -33,6 +33,7 @@ class LiveMount {
 
   // `name` is relative to the mountpoint: "status.json", "md/level".
   absl::StatusOr<std::string> Read(const std::string& name) const;
+  // What the daemon refuses comes back in its own words, without `name`.
   absl::Status Write(const std::string& name, std::string_view value) const;
 
   absl::StatusOr<std::vector<LiveMember>> Members() const;

@@ -1,7 +1,6 @@
 // `mdvol set`: stores a value into a file below MOUNTPOINT/md.
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <memory>
 #include <string>
 
@@ -28,11 +27,7 @@ absl::Status RunSet(const SetOptions& options) {
   MDVOL_ASSIGN_OR_RETURN(const std::string path,
                          AttributePath(options.assignment.substr(0, equals)));
   MDVOL_ASSIGN_OR_RETURN(const LiveMount mount, LiveMount::Open(options.mountpoint));
-  const absl::Status status = mount.Write(path, value);
-  if (ErrnoOf(status) == EINVAL) {
-    return SystemError(EINVAL, path + ": does not take \"" + value + "\"");
-  }
-  return status;
+  return Annotate(mount.Write(path, value), path);
 }
 
 }  // namespace

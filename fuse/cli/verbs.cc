@@ -7,9 +7,10 @@
 namespace mdvol {
 
 std::span<AddVerb* const> AllVerbs() {
-  static constexpr std::array kVerbs{&AddCreate, &AddExamine, &AddMount,   &AddDetail,
-                                     &AddStatus, &AddFail,    &AddGet,     &AddSet,
-                                     &AddStop,   &AddMap,     &AddPolicies};
+  static constexpr std::array kVerbs{
+      &AddCreate, &AddExamine, &AddMount,   &AddDetail, &AddStatus, &AddFail,   &AddRemove,
+      &AddAdd,    &AddReAdd,   &AddReplace, &AddCheck,  &AddRepair, &AddResync, &AddIdle,
+      &AddFreeze, &AddWait,    &AddGet,     &AddSet,    &AddStop,   &AddMap,    &AddPolicies};
   return kVerbs;
 }
 

@@ -1,9 +1,9 @@
 // The verbs of the command line, and what a verb's file owes the frame (cli.h).
 //
-// A verb lives in fuse/cli/<verb>.cc and exposes one function of type AddVerb, declared here and
-// listed in verbs.cc (the order there is the order of `mdvol --help`). The function adds a
-// subcommand with its options and sets the subcommand's callback; the callback does no work itself,
-// it puts the work into VerbContext::run:
+// A verb lives in fuse/cli/<verb>.cc (verbs that differ in a word share a file) and exposes one
+// function of type AddVerb, declared here and listed in verbs.cc (the order there is the order of
+// `mdvol --help`). The function adds a subcommand with its options and sets the subcommand's
+// callback; the callback does no work itself, it puts the work into VerbContext::run:
 //
 //   void AddPolicies(CLI::App& app, VerbContext& context) {
 //     auto options = std::make_shared<PoliciesOptions>();  // lives as long as the callback
@@ -54,6 +54,16 @@ AddVerb AddMount;
 AddVerb AddDetail;
 AddVerb AddStatus;
 AddVerb AddFail;
+AddVerb AddRemove;
+AddVerb AddAdd;
+AddVerb AddReAdd;
+AddVerb AddReplace;
+AddVerb AddCheck;
+AddVerb AddRepair;
+AddVerb AddResync;
+AddVerb AddIdle;
+AddVerb AddFreeze;
+AddVerb AddWait;
 AddVerb AddGet;
 AddVerb AddSet;
 AddVerb AddStop;

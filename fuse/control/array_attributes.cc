@@ -48,6 +48,54 @@ absl::Status StoreRmwLevel(const Subject& subject, std::string_view value) {
   return subject.context.array.SetRmwLevel(static_cast<uint32_t>(level));
 }
 
+// A path, as an absolute one; "re-add PATH" for a member that is to come back or not at all.
+absl::Status StoreNewDevice(const Subject& subject, std::string_view value) {
+  constexpr std::string_view kReAdd = "re-add ";
+  const bool is_re_add = value.substr(0, kReAdd.size()) == kReAdd;
+  const std::string path(is_re_add ? value.substr(kReAdd.size()) : value);
+  if (path.empty() || path.front() != '/') {
+    return ErrnoStatus(EINVAL, "new_dev: give an absolute path");
+  }
+  if (!subject.context.add_member) {
+    return ErrnoStatus(EBUSY, "new_dev: nothing can be added now");
+  }
+  MDVOL_RETURN_IF_ERROR(
+      subject.context.add_member(path, is_re_add ? AddMode::kReAdd : AddMode::kAdd));
+  if (subject.context.sync != nullptr) {
+    subject.context.sync->Poke();
+  }
+  return absl::OkStatus();
+}
+
+std::string ShowSuspendLo(const Subject& subject) {
+  const Suspension* const suspension = subject.context.suspension;
+  return NumberLine(suspension == nullptr ? 0 : suspension->lo_bytes() / kSectorBytes);
+}
+
+std::string ShowSuspendHi(const Subject& subject) {
+  const Suspension* const suspension = subject.context.suspension;
+  return NumberLine(suspension == nullptr ? 0 : suspension->hi_bytes() / kSectorBytes);
+}
+
+absl::StatusOr<uint64_t> ParseSuspend(const Subject& subject, std::string_view value) {
+  if (subject.context.suspension == nullptr) {
+    return ErrnoStatus(EBUSY, "nothing can be suspended now");
+  }
+  MDVOL_ASSIGN_OR_RETURN(const uint64_t sectors,
+                         ParseNumber(value, std::numeric_limits<uint64_t>::max() / kSectorBytes));
+  return sectors * kSectorBytes;
+}
+
+absl::Status StoreSuspendLo(const Subject& subject, std::string_view value) {
+  MDVOL_ASSIGN_OR_RETURN(const uint64_t bytes, ParseSuspend(subject, value));
+  return subject.context.suspension->SetLo(bytes);
+}
+
+absl::Status StoreSuspendHi(const Subject& subject, std::string_view value) {
+  MDVOL_ASSIGN_OR_RETURN(const uint64_t bytes, ParseSuspend(subject, value));
+  return subject.context.suspension->SetHi(bytes);
+}
+
 constexpr std::array kAttributes{
     Attribute{"level", [](const Subject&) { return TextLine("raid6"); }},
     Attribute{"raid_disks", [](const Subject& s) { return NumberLine(s.array.raid_disks); }},
@@ -76,6 +124,11 @@ constexpr std::array kAttributes{
               StoreMaxReadErrors},
     Attribute{"rmw_level", [](const Subject& s) { return NumberLine(s.array.rmw_level); },
               StoreRmwLevel},
+    // Nothing to be read there.
+    Attribute{"new_dev", [](const Subject&) { return TextLine(""); }, StoreNewDevice},
+    // Sectors of the volume.
+    Attribute{"suspend_lo", ShowSuspendLo, StoreSuspendLo},
+    Attribute{"suspend_hi", ShowSuspendHi, StoreSuspendHi},
 };
 
 }  // namespace

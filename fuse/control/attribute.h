@@ -8,7 +8,6 @@
 #define MDVOL_FUSE_CONTROL_ATTRIBUTE_H_
 
 #include <functional>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +17,9 @@
 #include "core/array/events.h"
 #include "core/array/snapshot.h"
 #include "core/device/fault_device.h"
+#include "core/sync/sync_engine.h"
+#include "fuse/control/fault_table.h"
+#include "fuse/control/suspension.h"
 #include "fuse/render/status_json.h"
 #include "policies/selection.h"
 
@@ -28,17 +30,24 @@ struct ControlContext {
   Array& array;
   EventLog& events;
   PolicySelection& policies;
-  // By the member's name. Members that are not in it have no `fault` file.
-  std::map<std::string, FaultDevice*, std::less<>> faults;
+  // Members that are not in it have no `fault` file.
+  FaultTable& faults;
   // How many handles of the volume are open; null: none ever.
   std::function<uint32_t()> opener_count;
   StatusContext status;
+  // Null: the array is shown as idle, and nothing can be started.
+  SyncEngine* sync = nullptr;
+  // Null: nothing can be suspended.
+  Suspension* suspension = nullptr;
+  // Opens a path and adds it to the array; null: nothing can be added.
+  std::function<absl::Status(const std::string& path, AddMode mode)> add_member = {};
 };
 
 // One access: the array as of now and, below dev-NAME, the member.
 struct Subject {
   ControlContext& context;
   const ArraySnapshot& array;
+  const SyncStatus& sync;
   const MemberSnapshot* member = nullptr;
 };
 

@@ -32,7 +32,10 @@ struct Item {
 
 class Access {
  public:
-  explicit Access(ControlContext& context) : context_(context), array_(context.array.Snapshot()) {}
+  explicit Access(ControlContext& context)
+      : context_(context),
+        array_(context.array.Snapshot()),
+        sync_(context.sync == nullptr ? SyncStatus() : context.sync->Status()) {}
 
   Items Root() const;
   absl::StatusOr<Item> Find(std::string_view path) const;
@@ -46,6 +49,7 @@ class Access {
 
   ControlContext& context_;
   const ArraySnapshot array_;
+  const SyncStatus sync_;
 };
 
 Item File(std::string_view name, std::function<std::string()> show) {
@@ -65,8 +69,8 @@ std::string EventLines(const EventLog& events) {
 }
 
 Items Access::Root() const {
-  return {File("mdstat", [this] { return RenderMdstat(array_); }),
-          File("status.json", [this] { return RenderStatusJson(array_, context_.status); }),
+  return {File("mdstat", [this] { return RenderMdstat(array_, sync_); }),
+          File("status.json", [this] { return RenderStatusJson(array_, context_.status, sync_); }),
           File("events", [this] { return EventLines(context_.events); }),
           File("iostat", [this] { return RenderIostat(array_); }),
           Folder("md", true, [this] { return Array(); })};
@@ -75,7 +79,7 @@ Items Access::Root() const {
 void Access::AddAttributes(std::span<const Attribute> table, const MemberSnapshot* member,
                            Items& items) const {
   for (const Attribute& attribute : table) {
-    const Subject subject{context_, array_, member};
+    const Subject subject{context_, array_, sync_, member};
     if (attribute.is_present != nullptr && !attribute.is_present(subject)) {
       continue;
     }

@@ -25,9 +25,10 @@ std::string MemberList(const ArraySnapshot& array) {
     list += member->write_mostly ? "(W)" : "";
     if (member->faulty) {
       list += "(F)";
-    } else if (!member->slot.has_value()) {
-      list += "(S)";
+      continue;
     }
+    list += member->slot.has_value() || member->replaces.has_value() ? "" : "(S)";
+    list += member->replacement ? "(R)" : "";
   }
   return list;
 }
@@ -47,6 +48,28 @@ std::string SlotMap(const ArraySnapshot& array) {
   return absl::StrFormat("[%u/%u] [%s]", array.raid_disks, array.raid_disks - array.degraded, map);
 }
 
+// "[=>...]  recovery =  9.4% (12345/131072) finish=0.2min speed=9876K/sec", as md's status_resync
+// draws it.
+std::string ProgressLine(const SyncStatus& sync) {
+  constexpr uint64_t kBarWidth = 20;
+  const uint64_t per_mille =
+      static_cast<uint64_t>(static_cast<double>(sync.done_bytes) * 1000.0 /
+                            static_cast<double>(std::max<uint64_t>(sync.total_bytes, 1)));
+  const uint64_t filled = per_mille * kBarWidth / 1000;
+  const std::string_view word = sync.action == SyncAction::kCheck     ? "check"
+                                : sync.action == SyncAction::kRecover ? "recovery"
+                                                                      : "resync";
+  // Nobody knows when a run that stands still will end; md shows the time that it would take at the
+  // slowest speed that it can tell.
+  const uint64_t speed_kib = sync.speed_bytes / kKiB;
+  const uint64_t left_s =
+      (sync.total_bytes - sync.done_bytes) / kKiB / std::max<uint64_t>(speed_kib, 1);
+  return absl::StrFormat("[%s>%s]  %s =%3u.%u%% (%u/%u) finish=%u.%umin speed=%uK/sec",
+                         std::string(filled, '='), std::string(kBarWidth - filled, '.'), word,
+                         per_mille / 10, per_mille % 10, sync.done_bytes / kKiB,
+                         sync.total_bytes / kKiB, left_s / 60, left_s % 60 / 6, speed_kib);
+}
+
 std::string BitmapLine(const BitmapSnapshot& bitmap) {
   const bool in_kib = bitmap.chunk_bytes >= kKiB;
   return absl::StrFormat("bitmap: %u/%u pages [%uKB], %u%s chunk\n", bitmap.pages_set, bitmap.pages,
@@ -57,7 +80,7 @@ std::string BitmapLine(const BitmapSnapshot& bitmap) {
 
 }  // namespace
 
-std::string RenderMdstat(const ArraySnapshot& array) {
+std::string RenderMdstat(const ArraySnapshot& array, const SyncStatus& sync) {
   std::string text = "Personalities : [raid6] [raid5] [raid4] \n";
   text += DeviceNameOf(array.name) + " : " + ActivityWord(array) +
           (array.read_only ? " (read-only) " : " ") + "raid6" + MemberList(array) + '\n';
@@ -65,7 +88,9 @@ std::string RenderMdstat(const ArraySnapshot& array) {
                         kIndent, array.array_bytes / kKiB, MetadataVersion(array),
                         array.chunk_bytes / kKiB, static_cast<int>(array.layout), SlotMap(array));
   text += kIndent;
-  if (array.resync_bytes != kResyncDone) {
+  if (sync.total_bytes != 0) {
+    text += ProgressLine(sync) + '\n' + kIndent;
+  } else if (array.resync_bytes != kResyncDone) {
     text += std::string("\tresync=PENDING\n") + kIndent;
   }
   if (array.bitmap.has_value()) {

@@ -7,10 +7,11 @@
 #include <string>
 
 #include "core/array/snapshot.h"
+#include "core/sync/sync_status.h"
 
 namespace mdvol {
 
-std::string RenderMdstat(const ArraySnapshot& array);
+std::string RenderMdstat(const ArraySnapshot& array, const SyncStatus& sync = {});
 
 }  // namespace mdvol
 

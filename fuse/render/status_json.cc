@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/units.h"
 #include "core/policy/families.h"
 #include "fuse/render/words.h"
 
@@ -47,14 +48,56 @@ Json Members(const ArraySnapshot& array) {
   return list;
 }
 
-Json Sync(const ArraySnapshot& array) {
-  return {{"action", "idle"},
-          {"last_action", "none"},
-          {"done_bytes", 0},
-          {"total_bytes", 0},
-          {"speed_bytes_per_s", 0},
-          {"eta_s", nullptr},
-          {"mismatch_cnt", array.mismatch_cnt}};
+Json Sync(const SyncStatus& sync) {
+  return {
+      {"action", SyncActionWord(sync.action)},
+      {"last_action", sync.last_action.has_value() ? SyncActionWord(*sync.last_action) : "none"},
+      {"done_bytes", sync.done_bytes},
+      {"total_bytes", sync.total_bytes},
+      {"speed_bytes_per_s", sync.speed_bytes},
+      {"eta_s", OrNull(sync.eta_s)},
+      {"mismatch_cnt", sync.mismatch_sectors}};
+}
+
+const char* KindWord(WrongKind kind) {
+  switch (kind) {
+    case WrongKind::kData:
+      return "data";
+    case WrongKind::kP:
+      return "p";
+    case WrongKind::kQ:
+      return "q";
+    case WrongKind::kSeveral:
+      break;
+  }
+  return "several";
+}
+
+// Of the volume, what the lanes hold or, for parity and where nobody can tell, what it protects.
+Json Located(const ArraySnapshot& array, const WrongBlock& wrong) {
+  const uint64_t stripe_begin = wrong.stripe * array.chunk_bytes * (array.raid_disks - 2);
+  const bool is_data = wrong.kind == WrongKind::kData;
+  const MemberSnapshot* const member =
+      wrong.kind == WrongKind::kSeveral ? nullptr : MemberInSlot(array, wrong.slot);
+  const uint64_t data_begin =
+      stripe_begin + wrong.data_index * array.chunk_bytes + wrong.columns.begin;
+  return {{"stripe", wrong.stripe},
+          {"lane", wrong.columns.begin / kLaneBytes},
+          {"lanes", CeilDiv(wrong.columns.size(), kLaneBytes)},
+          {"member", member == nullptr ? Json(nullptr) : Json(member->name)},
+          {"kind", KindWord(wrong.kind)},
+          {"volume_offset", is_data ? data_begin : stripe_begin},
+          {"volume_length",
+           is_data ? wrong.columns.size() : array.chunk_bytes * (array.raid_disks - 2)},
+          {"repaired", wrong.repaired}};
+}
+
+Json LocatedList(const ArraySnapshot& array, const SyncStatus& sync) {
+  Json list = Json::array();
+  for (const WrongBlock& wrong : sync.located) {
+    list.push_back(Located(array, wrong));
+  }
+  return list;
 }
 
 Json Policies(const PolicySelection* policies) {
@@ -69,7 +112,8 @@ Json Policies(const PolicySelection* policies) {
 
 }  // namespace
 
-std::string RenderStatusJson(const ArraySnapshot& array, const StatusContext& context) {
+std::string RenderStatusJson(const ArraySnapshot& array, const StatusContext& context,
+                             const SyncStatus& sync) {
   const Json status{{"name", array.name},
                     {"uuid", FormatUuidColons(array.uuid)},
                     {"level", "raid6"},
@@ -86,9 +130,10 @@ std::string RenderStatusJson(const ArraySnapshot& array, const StatusContext& co
                     {"events", array.events},
                     {"created_s", array.created_s},
                     {"updated_s", array.updated_s},
-                    {"sync", Sync(array)},
+                    {"sync", Sync(sync)},
                     {"members", Members(array)},
-                    {"located", Json::array()},
+                    {"located", LocatedList(array, sync)},
+                    {"located_count", sync.located_count},
                     {"policies", Policies(context.policies)},
                     {"pid", context.pid},
                     {"outcome_socket", context.outcome_socket},

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/array/snapshot.h"
+#include "core/sync/sync_status.h"
 #include "policies/selection.h"
 
 namespace mdvol {
@@ -22,7 +23,8 @@ struct StatusContext {
 };
 
 // Two blanks of indentation, a newline at the end.
-std::string RenderStatusJson(const ArraySnapshot& array, const StatusContext& context);
+std::string RenderStatusJson(const ArraySnapshot& array, const StatusContext& context,
+                             const SyncStatus& sync = {});
 
 }  // namespace mdvol
 

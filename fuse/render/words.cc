@@ -18,6 +18,8 @@ std::string MemberStateWords(const MemberSnapshot& member) {
   add(member.in_sync, "in_sync");
   add(member.write_mostly, "write_mostly");
   add(!member.faulty && !member.in_sync, "spare");  // md's word for a recovering one, too
+  add(member.want_replacement, "want_replacement");
+  add(member.replacement, "replacement");
   return words;
 }
 
@@ -27,6 +29,9 @@ std::string_view MemberRoleWord(const MemberSnapshot& member) {
   }
   if (member.in_sync) {
     return "active";
+  }
+  if (member.replaces.has_value()) {
+    return "replacement";
   }
   return member.slot.has_value() ? "rebuilding" : "spare";
 }

@@ -27,10 +27,15 @@ class MembersTest : public ::testing::Test {
   std::unique_ptr<FaultDevice> third_ = NewFault("/images/d3.img");
 };
 
-TEST_F(MembersTest, FaultDevicesAreFoundByTheNameThatTheArrayGave) {
-  const auto by_name = FaultsByName(faults_, array_);
-  ASSERT_EQ(by_name.size(), 1U);
-  EXPECT_EQ(by_name.at("d3.img"), third_.get());
+TEST_F(MembersTest, FaultDevicesAreFoundByTheMembersIndex) {
+  FaultTable table;
+  FillFaultTable(faults_, array_, table);
+  const FaultDevice* found = nullptr;
+  EXPECT_TRUE(table.With(3, [&](const FaultDevice& device) { found = &device; }));
+  EXPECT_EQ(found, third_.get());
+  EXPECT_FALSE(table.With(2, [](const FaultDevice&) {}));
+  EXPECT_EQ(table.Take(3), third_.get());
+  EXPECT_EQ(table.Take(3), nullptr);
 }
 
 TEST_F(MembersTest, ConfiguredFaultsReachTheirMemberBySlotNameOrPath) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -33,9 +34,11 @@ class ControlTreeTest : public ::testing::Test {
         tree_({array_,
                events_,
                policies_,
-               {{"d1.img", fault_.get()}},
+               faults_,
                [this] { return opener_count_; },
-               {42, "1.0", &policies_}}) {}
+               {42, "1.0", &policies_}}) {
+    faults_.Put(1, fault_.get());
+  }
 
   std::string Show(const std::string& path) {
     const absl::StatusOr<std::string> text = tree_.Show(path);
@@ -61,6 +64,7 @@ class ControlTreeTest : public ::testing::Test {
   FakeClock clock_;
   FakeArray array_;
   std::unique_ptr<FaultDevice> fault_;
+  FaultTable faults_;
   EventLog events_;
   PolicySelection policies_;
   uint32_t opener_count_ = 0;
@@ -79,11 +83,12 @@ TEST_F(ControlTreeTest, MdHasTheNamesOfTheKernel) {
       Names("md"),
       ElementsAre("level", "raid_disks", "layout", "chunk_size", "component_size", "array_size",
                   "metadata_version", "uuid", "array_state", "degraded", "consistency_policy",
-                  "safe_mode_delay", "max_read_errors", "rmw_level", "sync_action",
-                  "last_sync_action", "mismatch_cnt", "sync_completed", "sync_speed",
-                  "sync_speed_min", "sync_speed_max", "sync_min", "sync_max", "resync_start",
-                  "bitmap", "policy", "rd0", "rd1", "rd2", "rd3", "rd4", "rd5", "dev-d0.img",
-                  "dev-d1.img", "dev-d2.img", "dev-d3.img", "dev-d4.img", "dev-d5.img"));
+                  "safe_mode_delay", "max_read_errors", "rmw_level", "new_dev", "suspend_lo",
+                  "suspend_hi", "sync_action", "last_sync_action", "mismatch_cnt", "sync_completed",
+                  "sync_speed", "sync_speed_min", "sync_speed_max", "sync_min", "sync_max",
+                  "resync_start", "repair_mode", "bitmap", "policy", "rd0", "rd1", "rd2", "rd3",
+                  "rd4", "rd5", "dev-d0.img", "dev-d1.img", "dev-d2.img", "dev-d3.img",
+                  "dev-d4.img", "dev-d5.img"));
 }
 
 // What the kernel's sysfs read for an array of this shape.
@@ -234,17 +239,99 @@ TEST_F(ControlTreeTest, AnArrayWhoseVolumeIsOpenDoesNotBecomeReadOnly) {
 }
 
 TEST_F(ControlTreeTest, OnlySomeFilesCanBeWritten) {
-  for (const char* path : {"md/array_state", "md/rmw_level", "md/safe_mode_delay",
-                           "md/max_read_errors", "md/bitmap/time_base", "md/dev-d0.img/state",
-                           "md/dev-d1.img/fault", "md/policy/degraded_read"}) {
+  for (const char* path :
+       {"md/array_state", "md/rmw_level", "md/safe_mode_delay", "md/max_read_errors",
+        "md/bitmap/time_base", "md/dev-d0.img/state", "md/dev-d1.img/fault",
+        "md/policy/degraded_read", "md/sync_action", "md/sync_min", "md/new_dev", "md/suspend_lo",
+        "md/repair_mode", "md/dev-d0.img/slot"}) {
     EXPECT_TRUE(IsWritable(path)) << path;
   }
   for (const char* path :
        {"mdstat", "status.json", "events", "iostat", "md", "md/level", "md/rd0", "md/uuid",
-        "md/sync_action", "md/dev-d0.img", "md/dev-d0.img/slot", "md/bitmap/location"}) {
+        "md/mismatch_cnt", "md/dev-d0.img", "md/dev-d0.img/size", "md/bitmap/location"}) {
     EXPECT_FALSE(IsWritable(path)) << path;
     EXPECT_EQ(Store(path, "1"), EACCES) << path;
   }
+}
+
+// The engine behind the files, on an array that has nothing to sync and knows no way to.
+class ControlledSyncTest : public ControlTreeTest {
+ protected:
+  ControlledSyncTest() {
+    tree_ =
+        std::make_unique<ControlTree>(ControlContext{array_,
+                                                     events_,
+                                                     policies_,
+                                                     faults_,
+                                                     {},
+                                                     {42, "1.0", &policies_},
+                                                     &engine_,
+                                                     nullptr,
+                                                     [this](const std::string& path, AddMode mode) {
+                                                       added_.emplace_back(path, mode);
+                                                       return absl::OkStatus();
+                                                     }});
+  }
+
+  std::string ShowFile(const std::string& path) { return *tree_->Show(path); }
+  int StoreFile(const std::string& path, const std::string& value) {
+    return ErrnoOf(tree_->Store(path, value + "\n"));
+  }
+
+  class Pacing final : public ResyncPacing {
+   public:
+    ResyncDecision Decide(const ResyncFacts&) override { return {}; }
+  };
+
+  Pacing pacing_;
+  SyncEngine engine_{array_, pacing_, clock_, events_, {}};
+  std::vector<std::pair<std::string, AddMode>> added_;
+  std::unique_ptr<ControlTree> tree_;
+};
+
+TEST_F(ControlledSyncTest, SpeedsAreInKibAndCanBeTheSystems) {
+  EXPECT_EQ(StoreFile("md/sync_speed_max", "5000"), 0);
+  EXPECT_EQ(ShowFile("md/sync_speed_max"), "5000 (local)\n");
+  EXPECT_EQ(engine_.Status().speed_max_bytes, 5000U << 10);
+  EXPECT_EQ(StoreFile("md/sync_speed_max", "system"), 0);
+  EXPECT_EQ(ShowFile("md/sync_speed_max"), "200000 (system)\n");
+  EXPECT_EQ(StoreFile("md/sync_speed_min", "0"), EINVAL);
+  EXPECT_EQ(StoreFile("md/sync_speed_min", "fast"), EINVAL);
+}
+
+TEST_F(ControlledSyncTest, MinAndMaxAreInSectors) {
+  EXPECT_EQ(StoreFile("md/sync_min", "256"), 0);
+  EXPECT_EQ(engine_.Status().min_bytes, 256U * 512);
+  EXPECT_EQ(ShowFile("md/sync_min"), "256\n");
+  EXPECT_EQ(StoreFile("md/sync_max", "512"), 0);
+  EXPECT_EQ(ShowFile("md/sync_max"), "512\n");
+  EXPECT_EQ(StoreFile("md/sync_max", "7"), EINVAL);
+  EXPECT_EQ(StoreFile("md/sync_max", "max"), 0);
+  EXPECT_EQ(ShowFile("md/sync_max"), "max\n");
+}
+
+TEST_F(ControlledSyncTest, ActionsGoByMdsWords) {
+  EXPECT_EQ(StoreFile("md/sync_action", "checking"), EINVAL);
+  EXPECT_EQ(StoreFile("md/sync_action", "frozen"), 0);
+  EXPECT_EQ(ShowFile("md/sync_action"), "frozen\n");
+  EXPECT_EQ(StoreFile("md/sync_action", "check"), 0);
+  EXPECT_EQ(ShowFile("md/sync_action"), "check\n");
+  EXPECT_EQ(StoreFile("md/sync_action", "repair"), EBUSY);
+}
+
+TEST_F(ControlledSyncTest, TheRepairModeIsLocateOrParity) {
+  EXPECT_EQ(ShowFile("md/repair_mode"), "locate\n");
+  EXPECT_EQ(StoreFile("md/repair_mode", "parity"), 0);
+  EXPECT_EQ(ShowFile("md/repair_mode"), "parity\n");
+  EXPECT_EQ(StoreFile("md/repair_mode", "guess"), EINVAL);
+}
+
+TEST_F(ControlledSyncTest, ANewDeviceIsAnAbsolutePath) {
+  EXPECT_EQ(StoreFile("md/new_dev", "d9.img"), EINVAL);
+  EXPECT_EQ(StoreFile("md/new_dev", "/images/d9.img"), 0);
+  EXPECT_EQ(StoreFile("md/new_dev", "re-add /images/d8.img"), 0);
+  EXPECT_THAT(added_, ElementsAre(std::pair(std::string("/images/d9.img"), AddMode::kAdd),
+                                  std::pair(std::string("/images/d8.img"), AddMode::kReAdd)));
 }
 
 TEST_F(ControlTreeTest, FaultsAreSetShownAndCleared) {

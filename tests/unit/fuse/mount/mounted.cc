@@ -32,10 +32,11 @@ absl::Status Serve(const SessionOptions& options, const std::shared_ptr<FakeArra
   PolicySelection policies;
   const VolumeFileOptions owner{::geteuid(), ::getegid(), 0600, options.writeback};
   VolumeFile volume(array, owner, SystemClock());
+  FaultTable no_faults;
   ControlTree control({array,
                        events,
                        policies,
-                       {},
+                       no_faults,
                        [&volume] { return volume.opener_count(); },
                        {::getpid(), "test", &policies, outcome->name()}});
   Tree tree({"volume", owner.uid, owner.gid}, volume, &control, SystemClock());

@@ -91,5 +91,27 @@ TEST(MdstatTest, OtherLayoutsMetadataAndBitmapsAreNamedByTheirNumbers) {
   EXPECT_NE(text.find("bitmap: 3/40 pages [12KB], 512B chunk\n"), std::string::npos) << text;
 }
 
+// As status_resync of the kernel draws it: 20 places, per mille, KiB of each member.
+TEST(MdstatProgressTest, ShowsTheKernelsBar) {
+  const ArraySnapshot array = testing::FakeSnapshot();
+  SyncStatus sync;
+  sync.action = SyncAction::kRecover;
+  sync.total_bytes = 1048576;
+  sync.done_bytes = 131072;
+  sync.speed_bytes = 2048;
+  EXPECT_NE(RenderMdstat(array, sync)
+                .find("      [==>..................]  recovery = 12.5% "
+                      "(128/1024) finish=7.4min speed=2K/sec\n"),
+            std::string::npos)
+      << RenderMdstat(array, sync);
+  sync.action = SyncAction::kCheck;
+  sync.done_bytes = 0;
+  EXPECT_NE(RenderMdstat(array, sync).find("[>....................]  check =  0.0% (0/1024)"),
+            std::string::npos)
+      << RenderMdstat(array, sync);
+  sync.action = SyncAction::kRepair;  // md's word for it
+  EXPECT_NE(RenderMdstat(array, sync).find("]  resync = "), std::string::npos);
+}
+
 }  // namespace
 }  // namespace mdvol

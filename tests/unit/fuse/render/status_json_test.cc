@@ -34,14 +34,30 @@ class StatusJsonTest : public ::testing::Test {
 TEST_F(StatusJsonTest, HasExactlyTheseKeys) {
   // Sorted, as json keeps them. Scripts rely on them: a key may be added, never renamed.
   const json status = Parse();
-  EXPECT_EQ(KeysOf(status),
-            (std::vector<std::string>{
-                "array_bytes", "chunk_bytes", "component_bytes", "consistency_policy",
-                "created_s",   "degraded",    "dirty",           "events",
-                "layout",      "level",       "located",         "members",
-                "metadata",    "name",        "outcome_socket",  "pid",
-                "policies",    "raid_disks",  "state",           "sync",
-                "updated_s",   "uuid",        "version"}));
+  EXPECT_EQ(KeysOf(status), (std::vector<std::string>{"array_bytes",
+                                                      "chunk_bytes",
+                                                      "component_bytes",
+                                                      "consistency_policy",
+                                                      "created_s",
+                                                      "degraded",
+                                                      "dirty",
+                                                      "events",
+                                                      "layout",
+                                                      "level",
+                                                      "located",
+                                                      "located_count",
+                                                      "members",
+                                                      "metadata",
+                                                      "name",
+                                                      "outcome_socket",
+                                                      "pid",
+                                                      "policies",
+                                                      "raid_disks",
+                                                      "state",
+                                                      "sync",
+                                                      "updated_s",
+                                                      "uuid",
+                                                      "version"}));
   EXPECT_EQ(KeysOf(status["sync"]),
             (std::vector<std::string>{"action", "done_bytes", "eta_s", "last_action",
                                       "mismatch_cnt", "speed_bytes_per_s", "total_bytes"}));
@@ -71,6 +87,57 @@ TEST_F(StatusJsonTest, TellsTheArray) {
   EXPECT_EQ(status["pid"], 4711);
   EXPECT_EQ(status["version"], "1.2.3");
   EXPECT_EQ(status["located"], json::array());
+}
+
+TEST_F(StatusJsonTest, TellsWhatIsSyncedAndHowFar) {
+  SyncStatus sync;
+  sync.action = SyncAction::kRecover;
+  sync.last_action = SyncAction::kRecover;
+  sync.done_bytes = 65536;
+  sync.total_bytes = 1048576;
+  sync.speed_bytes = 4096;
+  sync.eta_s = 240;
+  sync.mismatch_sectors = 16;
+  const json shown = json::parse(RenderStatusJson(array_, {1, "1", nullptr}, sync))["sync"];
+  EXPECT_EQ(shown["action"], "recover");
+  EXPECT_EQ(shown["last_action"], "recover");
+  EXPECT_EQ(shown["done_bytes"], 65536);
+  EXPECT_EQ(shown["total_bytes"], 1048576);
+  EXPECT_EQ(shown["speed_bytes_per_s"], 4096);
+  EXPECT_EQ(shown["eta_s"], 240);
+  EXPECT_EQ(shown["mismatch_cnt"], 16);
+}
+
+TEST_F(StatusJsonTest, TellsWhatWasLocated) {
+  SyncStatus sync;
+  sync.located = {{.stripe = 3,
+                   .columns = {8192, 16384},
+                   .kind = WrongKind::kData,
+                   .slot = 1,
+                   .data_index = 2,
+                   .repaired = true},
+                  {.stripe = 4, .columns = {0, 4096}, .kind = WrongKind::kQ, .slot = 5},
+                  {.stripe = 5, .columns = {0, 4096}, .kind = WrongKind::kSeveral}};
+  sync.located_count = 7;
+  const json status = json::parse(RenderStatusJson(array_, {1, "1", nullptr}, sync));
+  EXPECT_EQ(status["located_count"], 7);
+  const json& located = status["located"];
+  ASSERT_EQ(located.size(), 3U);
+  // Stripes of four chunks of 64 KiB.
+  EXPECT_EQ(located[0], json({{"stripe", 3},
+                              {"lane", 2},
+                              {"lanes", 2},
+                              {"member", "d1.img"},
+                              {"kind", "data"},
+                              {"volume_offset", 3 * 262144 + 2 * 65536 + 8192},
+                              {"volume_length", 8192},
+                              {"repaired", true}}));
+  EXPECT_EQ(located[1]["kind"], "q");
+  EXPECT_EQ(located[1]["member"], "d5.img");
+  EXPECT_EQ(located[1]["volume_offset"], 4 * 262144);
+  EXPECT_EQ(located[1]["volume_length"], 262144);
+  EXPECT_EQ(located[2]["kind"], "several");
+  EXPECT_TRUE(located[2]["member"].is_null());
 }
 
 TEST_F(StatusJsonTest, TellsTheMembers) {

@@ -1,0 +1,109 @@
+#!/bin/bash
+# Members come and go under a mount: fail, remove, add, rebuild, re-add by the bitmap, replace, hot spares. After each
+# step the volume reads right from the members, and from those that came in alone.
+. "$(dirname "$0")/../support/case.sh"
+. "$MDVOL_SOURCE/tests/support/volume.sh"
+need_programs jq cmp mdadm
+
+volume_bytes=$((32 * 1048576))
+# equal_directly MOUNTPOINT WHAT: the volume holds what `image` does, read past the page cache.
+equal_directly() {
+  from_members "$1" cmp_directly "$1/volume" || die "$2: the volume differs"
+}
+cmp_directly() { dd if="$1" iflag=direct bs=1M status=none | cmp -n "$volume_bytes" - image; }
+# put OFFSET LENGTH: random bytes into the volume and into `image`.
+put() {
+  head -c "$2" /dev/urandom >piece
+  dd if=piece of=mnt/volume bs=64K seek="$1" oflag=seek_bytes conv=notrunc,fsync status=none
+  dd if=piece of=image bs=64K seek="$1" oflag=seek_bytes conv=notrunc status=none
+}
+status() { jq -r "$1" mnt/status.json; }
+expect() { [ "$(status "$1")" = "$2" ] || die "$1 is $(status "$1"), expected $2: $(cat mnt/mdstat)"; }
+written() { awk -v name="$1" '$1 == name { print $8 }' mnt/iostat; }
+wait_done() { mdvol wait mnt >wait.out 2>&1 || die "wait: $(cat wait.out)"; }
+
+name_members 6
+create_array 8M --chunk 64K --bitmap-chunk 64K
+mount_volume mnt
+truncate -s "$volume_bytes" image
+put 0 "$volume_bytes"
+
+# ---- fail, remove, add: a rebuild --------------------------------------------------------------------------------
+refuses 1 'in use' "$MDVOL_BIN" remove mnt d1.img
+mdvol fail mnt d1.img
+mdvol remove mnt d1.img
+[ ! -e mnt/md/dev-d1.img ] || die "d1.img is still there after remove"
+put 100000 300000
+truncate -s 20M new1.img
+mdvol add mnt new1.img || die "add"
+wait_done
+expect .degraded 0
+[ "$(cat mnt/md/dev-new1.img/slot)" = 1 ] || die "new1.img is not in slot 1"
+[ "$(cat mnt/md/dev-new1.img/state)" = in_sync ] || die "new1.img: $(cat mnt/md/dev-new1.img/state)"
+[ "$(cat mnt/md/last_sync_action)" = recover ] || die "last action: $(cat mnt/md/last_sync_action)"
+equal_directly mnt "after a rebuild"
+grep -q 'recover done' mnt/events || die "no event of the rebuild: $(cat mnt/events)"
+say "rebuild"
+
+# ---- re-add: the bitmap knows what was missed --------------------------------------------------------------------
+# First the bits of all that came before have to grow old.
+mdvol set mnt bitmap/time_base=1
+wait_for 30 grep -q 'bitmap: 0/' mnt/mdstat || die "the bits stay: $(cat mnt/mdstat)"
+mdvol fail mnt d2.img
+put 7000000 200000
+mdvol re-add mnt d2.img || die "re-add"
+wait_done
+expect .degraded 0
+copied=$(written d2.img)  # It is opened anew, and counted from there.
+[ "$copied" -le $((2 * 1048576)) ] || die "re-add has copied $copied bytes: more than what was missed"
+equal_directly mnt "after a re-add"
+say "re-add ($copied bytes)"
+
+# ---- what re-add and add refuse ----------------------------------------------------------------------------------
+mdvol fail mnt d3.img
+truncate -s 20M blank.img
+refuses 1 'blank\.img' "$MDVOL_BIN" re-add mnt blank.img
+truncate -s 1M small.img
+refuses 1 'small\.img' "$MDVOL_BIN" add mnt small.img
+refuses 1 'already' "$MDVOL_BIN" add mnt d0.img
+refuses 1 'nowhere\.img' "$MDVOL_BIN" add mnt nowhere.img
+mkfs.ext4 -q -F blank.img
+refuses 1 'blank\.img.*ext4' "$MDVOL_BIN" add mnt blank.img
+mdvol create --raid-devices 4 --size 16M other0.img other1.img other2.img other3.img >/dev/null
+refuses 1 'other0\.img' "$MDVOL_BIN" add mnt other0.img
+mdvol re-add mnt d3.img
+wait_done
+expect .degraded 0
+say "refusals"
+
+# ---- replace -----------------------------------------------------------------------------------------------------
+truncate -s 20M spare4.img
+mdvol add mnt spare4.img
+[ "$(cat mnt/md/dev-spare4.img/state)" = spare ] || die "spare4.img: $(cat mnt/md/dev-spare4.img/state)"
+mdvol replace mnt d4.img spare4.img || die "replace"
+wait_done
+expect .degraded 0
+[ "$(cat mnt/md/dev-spare4.img/slot)" = 4 ] || die "spare4.img is not in slot 4: $(cat mnt/mdstat)"
+[ "$(cat mnt/md/dev-d4.img/state)" = faulty ] || die "d4.img: $(cat mnt/md/dev-d4.img/state)"
+equal_directly mnt "after a replacement"
+say "replace"
+
+# ---- a hot spare starts by itself; two rebuilds at once ------------------------------------------------------------
+truncate -s 20M hot0.img hot5.img
+mdvol remove mnt d4.img
+mdvol add mnt hot0.img hot5.img
+mdvol fail mnt d0.img d5.img
+wait_done
+expect .degraded 0
+equal_directly mnt "after two hot spares"
+say "hot spares"
+
+# ---- all of it is on the members ---------------------------------------------------------------------------------
+stop_volume mnt
+MEMBERS=(hot0.img new1.img d2.img d3.img spare4.img hot5.img)
+examine_members clean AAAAAA "${MEMBERS[@]}"
+MEMBERS=(hot0.img new1.img spare4.img hot5.img)
+mount_volume mnt --run --read-only
+equal_directly mnt "from those that came in alone"
+stop_volume mnt
+say "read from the new members alone"
