@@ -2,49 +2,22 @@
 
 #include "core/sync/start_array.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
-#include "core/stripe/io_errors.h"
+#include "core/sync/sync_work.h"
 
 namespace mdvol {
-namespace {
-
-// Stripes per step: small enough to report progress, large enough to read members in long runs.
-constexpr uint64_t kStepBytes = uint64_t{64} << 20;
-
-}  // namespace
-
-absl::Status ResyncDoubtful(Array& array, uint64_t* skipped_stripes,
-                            const std::function<void(const ResyncProgress&)>& progress) {
+absl::Status ResyncDoubtful(Array& array, uint64_t* skipped_stripes) {
   *skipped_stripes = 0;
-  const ArrayGeometry& geometry = array.geometry();
-  const uint64_t step = std::max<uint64_t>(1, kStepBytes / geometry.stripe_bytes());
-  uint64_t from = 0;
-  for (std::optional<StripeRange> doubt = array.NextDoubt(from); doubt.has_value();
-       doubt = array.NextDoubt(from)) {
-    // Whole runs in doubt are handed over in full: doubt ends for a run, not for a part of it.
-    uint64_t skipped_in_run = 0;
-    const uint64_t end = doubt->first + doubt->count;
-    for (uint64_t first = doubt->first; first < end; first += step) {
-      uint64_t skipped = 0;
-      const absl::Status status =
-          array.RecomputeParity({first, std::min(step, end - first)}, &skipped);
-      if (!status.ok() && !IsFull(ErrnoOf(status))) {
-        return status;
-      }
-      skipped_in_run += skipped;
-      if (progress) {
-        progress({std::min(first + step, end), geometry.stripe_count()});
-      }
-    }
-    if (skipped_in_run == 0) {
-      array.EndDoubt(*doubt);
-    }
-    *skipped_stripes += skipped_in_run;
-    from = end;
+  const std::unique_ptr<SyncWork> work = NewResyncWork(array);
+  for (std::optional<StripeRange> piece = work->Next(0); piece.has_value();
+       piece = work->Next(piece->first + piece->count)) {
+    SyncFindings findings;
+    MDVOL_RETURN_IF_ERROR(work->Run(
+        *piece, [] { return false; }, &findings));
+    *skipped_stripes += findings.skipped_stripes;
   }
   return absl::OkStatus();
 }

@@ -6,127 +6,83 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/base/status.h"
 #include "tests/support/test_array/test_array.h"
+#include "tests/unit/core/sync/sync_array.h"
 
 namespace mdvol {
 namespace {
 
-using testing::Opening;
 using testing::ReadOnly;
+using testing::SyncArray;
 using testing::TestArray;
 
-// Stripes of 64 MiB, so that a step is one of them; eight of them, doubt by fours.
-class DoubtfulArray final : public Array {
- public:
-  DoubtfulArray() : doubt_(8, 4) {}
-
-  std::vector<std::pair<uint64_t, uint64_t>> recomputed;
-  absl::Status answer;
-  std::optional<uint64_t> skips_at;
-  DoubtMap& doubt() { return doubt_; }
-
-  const ArrayGeometry& geometry() const override { return geometry_; }
-  std::optional<StripeRange> NextDoubt(uint64_t from) const override { return doubt_.Next(from); }
-  void EndDoubt(StripeRange stripes) override { doubt_.Remove(stripes); }
-  absl::Status RecomputeParity(StripeRange stripes, uint64_t* skipped) override {
-    recomputed.emplace_back(stripes.first, stripes.count);
-    *skipped = skips_at == stripes.first ? 1 : 0;
-    return *skipped != 0 ? answer : absl::OkStatus();
-  }
-
-  bool read_only() const override { return false; }
-  absl::Status Read(uint64_t, std::span<std::byte>) override { return Unused(); }
-  absl::Status Write(uint64_t, std::span<const std::byte>) override { return Unused(); }
-  absl::Status Zero(uint64_t, uint64_t) override { return Unused(); }
-  absl::Status Flush() override { return Unused(); }
-  absl::StatusOr<uint64_t> NextData(uint64_t) override { return Unused(); }
-  absl::StatusOr<uint64_t> NextHole(uint64_t) override { return Unused(); }
-  absl::Status FailMember(size_t, std::string_view) override { return Unused(); }
-  ArraySnapshot Snapshot() const override { return {}; }
-  absl::Status SetRmwLevel(uint32_t) override { return Unused(); }
-  void SetSafeModeDelay(uint32_t) override {}
-  void SetMaxReadErrors(uint32_t) override {}
-  absl::Status SetBitmapTimeBase(uint32_t) override { return Unused(); }
-  absl::Status SetState(std::string_view) override { return Unused(); }
-  void StartMaintenance() override {}
-  uint64_t RunMaintenance() override { return 0; }
-  absl::Status Stop() override { return Unused(); }
-
- private:
-  static absl::Status Unused() { return ErrnoStatus(ENOSYS, "not asked for"); }
-
-  const ArrayGeometry geometry_ =
-      *ArrayGeometry::Make(Layout::kLeftSymmetric, 6, uint64_t{16} << 20, uint64_t{8} * 16 << 20);
-  DoubtMap doubt_;
-};
-
-using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
-
-TEST(ResyncDoubtfulTest, RecomputesWhatIsInDoubtInStepsAndEndsTheDoubt) {
-  DoubtfulArray array;
-  array.doubt().Add({4, 4});
-  uint64_t skipped = 7;
-  Ranges seen;
-  MDVOL_ASSERT_OK(ResyncDoubtful(array, &skipped, [&](const ResyncProgress& progress) {
-    seen.emplace_back(progress.done_stripes, progress.total_stripes);
-  }));
-  EXPECT_EQ(skipped, 0U);
-  EXPECT_EQ(array.recomputed, (Ranges{{4, 1}, {5, 1}, {6, 1}, {7, 1}}));
-  EXPECT_EQ(seen, (Ranges{{5, 8}, {6, 8}, {7, 8}, {8, 8}}));
-  EXPECT_TRUE(array.doubt().empty());
-}
-
-TEST(ResyncDoubtfulTest, DoesNothingWithoutDoubt) {
-  DoubtfulArray array;
+TEST(ResyncDoubtfulTest, RecomputesWhatIsInDoubtByWindowsAndEndsTheDoubt) {
+  SyncArray array;
+  array.doubt.Add({8, 8});
   uint64_t skipped = 7;
   MDVOL_ASSERT_OK(ResyncDoubtful(array, &skipped));
   EXPECT_EQ(skipped, 0U);
-  EXPECT_TRUE(array.recomputed.empty());
+  EXPECT_EQ(array.Pieces(), (std::vector<uint64_t>{8, 12}));
+  EXPECT_TRUE(array.doubt.empty());
+}
+
+TEST(ResyncDoubtfulTest, DoesNothingWithoutDoubt) {
+  SyncArray array;
+  uint64_t skipped = 7;
+  MDVOL_ASSERT_OK(ResyncDoubtful(array, &skipped));
+  EXPECT_EQ(skipped, 0U);
+  EXPECT_TRUE(array.Pieces().empty());
 }
 
 // The rest of the run is recomputed all the same, and its doubt stays as a whole.
 TEST(ResyncDoubtfulTest, WhatWasSkippedKeepsItsRunInDoubt) {
-  DoubtfulArray array;
-  array.doubt().Add({0, 8});
+  SyncArray array;
+  array.doubt.Add({0, 16});
   array.skips_at = 1;
   uint64_t skipped = 0;
   MDVOL_ASSERT_OK(ResyncDoubtful(array, &skipped));
   EXPECT_EQ(skipped, 1U);
-  EXPECT_EQ(array.recomputed.size(), 8U);
-  EXPECT_TRUE(array.doubt().Contains(0));
-  EXPECT_TRUE(array.doubt().Contains(3));
-  EXPECT_FALSE(array.doubt().Contains(4));
+  EXPECT_EQ(array.Pieces().size(), 4U);
+  EXPECT_TRUE(array.doubt.Contains(0));
+  EXPECT_TRUE(array.doubt.Contains(7));
+  EXPECT_FALSE(array.doubt.Contains(8));
 }
 
 // I13
 TEST(ResyncDoubtfulTest, NoSpaceIsNoReasonToGiveUp) {
   for (const int error : {ENOSPC, EDQUOT}) {
-    DoubtfulArray array;
-    array.doubt().Add({0, 8});
-    array.skips_at = 5;
-    array.answer = ErrnoStatus(error, "full");
+    SyncArray array;
+    array.doubt.Add({0, 16});
+    array.skips_at = 9;
+    {
+      absl::MutexLock lock(&array.mutex);
+      array.fails_at = 9;
+      array.answer = ErrnoStatus(error, "full");
+    }
     uint64_t skipped = 0;
     MDVOL_ASSERT_OK(ResyncDoubtful(array, &skipped));
     EXPECT_EQ(skipped, 1U);
-    EXPECT_TRUE(array.doubt().Contains(5));
-    EXPECT_FALSE(array.doubt().Contains(0));
+    EXPECT_TRUE(array.doubt.Contains(9));
+    EXPECT_FALSE(array.doubt.Contains(0));
   }
 }
 
 TEST(ResyncDoubtfulTest, AnyOtherErrorIs) {
-  DoubtfulArray array;
-  array.doubt().Add({0, 8});
-  array.skips_at = 2;
-  array.answer = ErrnoStatus(EIO, "three are lost");
+  SyncArray array;
+  array.doubt.Add({0, 16});
+  {
+    absl::MutexLock lock(&array.mutex);
+    array.fails_at = 9;
+    array.answer = ErrnoStatus(EIO, "three are lost");
+  }
   uint64_t skipped = 0;
   MDVOL_EXPECT_ERRNO(ResyncDoubtful(array, &skipped), EIO);
-  EXPECT_EQ(array.recomputed.size(), 3U);
-  EXPECT_TRUE(array.doubt().Contains(7));
+  EXPECT_EQ(array.Pieces().size(), 2U);
+  EXPECT_TRUE(array.doubt.Contains(15));
 }
 
 // ---- StartArray ----
