@@ -98,12 +98,58 @@ expect .degraded 0
 equal_directly mnt "after two hot spares"
 say "hot spares"
 
+# ---- a paused rebuild: what lies beyond the checkpoint is never served ------------------------------------------------
+head -c 20M /dev/zero | tr '\0' '\252' >poison.img
+mdvol set mnt sync_max=8192
+mdvol fail mnt d2.img
+mdvol add mnt poison.img
+is_paused() { [ "$(cat mnt/md/sync_completed)" = "8192 / 16384" ]; }
+wait_for 20 is_paused || die "the rebuild does not wait at sync_max: $(cat mnt/md/sync_completed)"
+[ "$(cat mnt/md/sync_action)" = recover ] || die "paused: $(cat mnt/md/sync_action)"
+[ "$(cat mnt/md/dev-poison.img/slot)" = 2 ] || die "poison.img is not in slot 2"
+put 12345678 1000000
+readers=()
+for shift in 0 512 4096 65024; do
+  (
+    for round in 1 2 3; do
+      dd if=mnt/volume iflag=direct,skip_bytes skip=$shift bs=$((round * 65536)) status=none |
+        cmp -n $((volume_bytes - shift)) - <(tail -c +$((shift + 1)) image) || exit 1
+    done
+  ) &
+  readers+=($!)
+done
+for reader in "${readers[@]}"; do wait "$reader" || die "a paused rebuild has served what it should not"; done
+mdvol set mnt sync_max=max
+wait_done
+expect .degraded 0
+equal_directly mnt "after a paused rebuild"
+mdvol remove mnt d2.img
+say "a paused rebuild"
+
 # ---- all of it is on the members ---------------------------------------------------------------------------------
 stop_volume mnt
-MEMBERS=(hot0.img new1.img d2.img d3.img spare4.img hot5.img)
+MEMBERS=(hot0.img new1.img poison.img d3.img spare4.img hot5.img)
 examine_members clean AAAAAA "${MEMBERS[@]}"
 MEMBERS=(hot0.img new1.img spare4.img hot5.img)
 mount_volume mnt --run --read-only
 equal_directly mnt "from those that came in alone"
 stop_volume mnt
 say "read from the new members alone"
+
+# ---- a third failure: EIO soon, no hang, no revival ---------------------------------------------------------------------
+name_members 6 t
+create_array 4M --chunk 64K
+mount_volume mnt
+mdvol fail mnt t0.img t1.img
+mdvol set mnt 'dev-t2.img/fault=kind = "eio", op = "any"'
+SECONDS=0
+if dd if=image of=mnt/volume bs=1M count=4 oflag=direct conv=notrunc status=none 2>dd.err; then die "a third loss was not noticed"; fi
+grep -q 'Input/output error' dd.err || die "a third loss: $(cat dd.err)"
+[ "$SECONDS" -lt 10 ] || die "EIO came after $SECONDS s"
+[ "$(cat mnt/md/array_state)" = broken ] || die "array_state: $(cat mnt/md/array_state)"
+truncate -s 8M blank2.img
+refuses 1 'blank2\.img|lost more than two' "$MDVOL_BIN" add mnt blank2.img
+[ "$(cat mnt/md/array_state)" = broken ] || die "a blank member has revived it: $(cat mnt/md/array_state)"
+[ "$(cat mnt/md/sync_action)" = idle ] || die "sync_action of a broken array: $(cat mnt/md/sync_action)"
+refuses 1 'lost' "$MDVOL_BIN" stop mnt
+say "a third failure"

@@ -87,6 +87,28 @@ mdvol set mnt sync_speed_max=system
 mdvol idle mnt
 wait_done
 
+# Parity agrees with wrong data now: write them anew.
+dd if=image of=mnt/volume bs=1M conv=notrunc status=none
+
+# ---- suspended writes wait, more of them than there are workers, and nothing else does -----------------------------------
+mdvol set mnt suspend_lo=0
+mdvol set mnt suspend_hi=2048
+writers=()
+for ((i = 0; i < 100; i++)); do
+  dd if=image of=mnt/volume bs=4096 count=1 skip=$i seek=$i oflag=direct conv=notrunc status=none &
+  writers+=($!)
+done
+sleep 0.5
+dd if=image of=mnt/volume bs=4096 count=1 skip=1000 seek=1000 oflag=direct conv=notrunc status=none
+waiting=0
+for writer in "${writers[@]}"; do kill -0 "$writer" 2>/dev/null && waiting=$((waiting + 1)); done
+[ "$waiting" = 100 ] || die "only $waiting of 100 suspended writers wait"
+[ "$(mdvol get mnt suspend_hi)" = 2048 ] || die "suspend_hi: $(mdvol get mnt suspend_hi)"
+mdvol set mnt suspend_hi=0
+for writer in "${writers[@]}"; do wait "$writer" || die "a suspended write has failed"; done
+cmp mnt/volume image || die "after suspended writes the volume differs"
+say "suspended writes"
+
 # ---- a thousand times, under load --------------------------------------------------------------------------------------
 times=200
 full_run && times=1000
