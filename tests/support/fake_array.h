@@ -241,6 +241,18 @@ class FakeArray final : public Array {
     return absl::OkStatus();
   }
 
+  // Writes are not refused here, only IsSuspended tells.
+  absl::Status Suspend(uint64_t lo_bytes, uint64_t hi_bytes) override {
+    absl::MutexLock lock(&mutex_);
+    suspend_lo_bytes_ = lo_bytes;
+    suspend_hi_bytes_ = hi_bytes;
+    return Injected(state_->write_error);
+  }
+  bool IsSuspended(uint64_t offset_bytes, uint64_t length_bytes) const override {
+    absl::MutexLock lock(&mutex_);
+    return offset_bytes < suspend_hi_bytes_ && suspend_lo_bytes_ < offset_bytes + length_bytes;
+  }
+
   void StartMaintenance() override {}
   uint64_t RunMaintenance() override { return 0; }
   absl::Status Stop() override {
@@ -288,6 +300,8 @@ class FakeArray final : public Array {
   const std::shared_ptr<FakeArrayState> state_;
   mutable absl::Mutex mutex_;
   ArraySnapshot snapshot_ ABSL_GUARDED_BY(mutex_);
+  uint64_t suspend_lo_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t suspend_hi_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace mdvol::testing
