@@ -39,6 +39,7 @@ class SyncArray final : public Array {
   uint64_t recovery_checkpoints ABSL_GUARDED_BY(mutex) = 0;
   uint64_t recoveries_begun ABSL_GUARDED_BY(mutex) = 0;
   uint64_t recoveries_ended ABSL_GUARDED_BY(mutex) = 0;
+  uint64_t runs_ended ABSL_GUARDED_BY(mutex) = 0;
   RepairMode repair_mode ABSL_GUARDED_BY(mutex) = RepairMode::kLocate;
   std::optional<uint64_t> recovery_from ABSL_GUARDED_BY(mutex);  // a recovery is pending from here
   absl::Status begin_answer ABSL_GUARDED_BY(mutex);
@@ -116,6 +117,10 @@ class SyncArray final : public Array {
     ++recoveries_ended;
     recovery_from.reset();
     return absl::OkStatus();
+  }
+  void SyncEnded() override {
+    absl::MutexLock lock(&mutex);
+    ++runs_ended;
   }
 
   absl::Status Read(uint64_t, std::span<std::byte>) override { return Unused(); }

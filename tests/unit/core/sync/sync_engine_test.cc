@@ -93,6 +93,13 @@ TEST_F(SyncEngineTest, NothingRunsByItselfWhenNothingIsNeeded) {
   EXPECT_TRUE(array_.Pieces().empty());
 }
 
+TEST_F(SyncEngineTest, TheArrayIsToldThatARunHasEnded) {
+  ASSERT_EQ(Set(SyncAction::kCheck), 0);
+  AwaitIdle();
+  absl::MutexLock lock(&array_.mutex);
+  EXPECT_EQ(array_.runs_ended, 1U);
+}
+
 TEST_F(SyncEngineTest, ACheckGoesOverEveryStripeOnce) {
   ASSERT_EQ(Set(SyncAction::kCheck), 0);
   AwaitIdle();
