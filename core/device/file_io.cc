@@ -3,7 +3,9 @@
 #include "core/device/file_io.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +27,13 @@ namespace {
 // Written at a time where a range cannot be punched.
 constexpr uint64_t kZeroBufferBytes = kMiB;
 
+// Costs a few nanoseconds, which is why requests may ask it; good to some milliseconds.
+int64_t CoarseNowMs() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 off_t ToOff(uint64_t offset_bytes) { return static_cast<off_t>(offset_bytes); }
 
 }  // namespace
@@ -41,6 +50,10 @@ void FileIoDevice::Submit(IoRequest& request) {
   if (request.error != 0) {
     return;
   }
+  if (!IsWhole(request)) {
+    request.error = EIO;
+    return;
+  }
   switch (request.kind) {
     case IoKind::kRead:
       request.error = Read(request);
@@ -55,22 +68,66 @@ void FileIoDevice::Submit(IoRequest& request) {
       request.error = Zero(request);
       break;
   }
+  if (request.error != 0 && !LookAtLength()) {
+    request.error = EIO;
+  }
 }
 
 void FileIoDevice::Wait(IoRequest& request) {
-  if (request.kind == IoKind::kFlush) {
+  if (request.kind == IoKind::kFlush && request.error == 0) {
     request.error = FinishFlush();
   }
 }
 
-int FileIoDevice::Read(const IoRequest& request) const {
+bool FileIoDevice::LookAtLength() {
+  if (is_cut_.load(std::memory_order_acquire)) {
+    return false;
+  }
+  if (!is_image()) {
+    return true;
+  }
+  length_seen_ms_.store(CoarseNowMs(), std::memory_order_relaxed);
+  struct stat facts = {};
+  if (::fstat(fd_.get(), &facts) == 0 &&
+      static_cast<uint64_t>(facts.st_size) < limits_.size_bytes) {
+    is_cut_.store(true, std::memory_order_release);
+    return false;
+  }
+  return true;
+}
+
+// Before the request is carried out.
+bool FileIoDevice::IsWhole(const IoRequest& request) {
+  if (is_cut_.load(std::memory_order_acquire)) {
+    return false;
+  }
+  if (!is_image()) {
+    return true;
+  }
+  const bool may_hide_cut = (request.kind == IoKind::kWrite || request.kind == IoKind::kZero) &&
+                            request.offset_bytes + request.length_bytes == limits_.size_bytes;
+  const bool is_old =
+      CoarseNowMs() - length_seen_ms_.load(std::memory_order_relaxed) >= kLengthTrustedMs;
+  return (!may_hide_cut && !is_old) || LookAtLength();
+}
+
+// A device too ends where it once did not when it has been made smaller.
+int FileIoDevice::Read(const IoRequest& request) {
   const int fd = fd_.get();
-  return TransferAll(request.buffers, request.offset_bytes,
-                     [fd](const iovec* buffers, int count, uint64_t offset_bytes) {
-                       return count == 1 ? ::pread(fd, buffers->iov_base, buffers->iov_len,
-                                                   ToOff(offset_bytes))
-                                         : ::preadv(fd, buffers, count, ToOff(offset_bytes));
-                     });
+  bool met_end = false;
+  const int error = TransferAll(
+      request.buffers, request.offset_bytes,
+      [fd, &met_end](const iovec* buffers, int count, uint64_t offset_bytes) {
+        const ssize_t moved =
+            count == 1 ? ::pread(fd, buffers->iov_base, buffers->iov_len, ToOff(offset_bytes))
+                       : ::preadv(fd, buffers, count, ToOff(offset_bytes));
+        met_end |= moved == 0;
+        return moved;
+      });
+  if (met_end) {
+    is_cut_.store(true, std::memory_order_release);
+  }
+  return error;
 }
 
 int FileIoDevice::Write(const IoRequest& request) const {
@@ -130,16 +187,20 @@ void FileIoDevice::StartFlush() const {
   }
 }
 
-int FileIoDevice::FinishFlush() const {
+int FileIoDevice::FinishFlush() {
   if (limits_.read_only) {
     return 0;  // nothing was written through this descriptor
   }
-  return RetryOnEintr([this] { return ::fdatasync(fd_.get()); }) == 0 ? 0 : errno;
+  const int error = RetryOnEintr([this] { return ::fdatasync(fd_.get()); }) == 0 ? 0 : errno;
+  return LookAtLength() ? error : EIO;
 }
 
 absl::StatusOr<uint64_t> FileIoDevice::NextData(uint64_t offset_bytes) {
   if (offset_bytes >= limits_.size_bytes) {
     return limits_.size_bytes;
+  }
+  if (!LookAtLength()) {
+    return offset_bytes;  // what was cut off is no hole
   }
   const off_t found = ::lseek(fd_.get(), ToOff(offset_bytes), SEEK_DATA);
   if (found >= 0) {
@@ -158,11 +219,14 @@ absl::StatusOr<uint64_t> FileIoDevice::NextHole(uint64_t offset_bytes) {
   if (offset_bytes >= limits_.size_bytes) {
     return limits_.size_bytes;
   }
+  if (!LookAtLength()) {
+    return limits_.size_bytes;  // what was cut off is no hole
+  }
   const off_t found = ::lseek(fd_.get(), ToOff(offset_bytes), SEEK_HOLE);
   if (found >= 0) {
     return std::min(static_cast<uint64_t>(found), limits_.size_bytes);
   }
-  if (errno == ENXIO || errno == EINVAL) {  // cut short since it was opened, or no holes known
+  if (errno == ENXIO || errno == EINVAL) {  // cut short just now, or no holes known
     return limits_.size_bytes;
   }
   return SystemError(errno, absl::StrCat(path_, ": looking for a hole behind ", offset_bytes));

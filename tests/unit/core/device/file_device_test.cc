@@ -13,18 +13,21 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/base/aligned_buffer.h"
 #include "core/base/status.h"
 #include "core/base/unique_fd.h"
 #include "core/base/units.h"
+#include "core/device/file_io.h"
 #include "tests/unit/core/base/failing_syscall.h"
 #include "tests/unit/core/device/test_devices.h"
 #include "tests/unit/core/device/test_files.h"
@@ -190,16 +193,83 @@ TEST_F(FileDeviceTest, OpensAsItWasTold) {
   }
 }
 
-TEST_F(FileDeviceTest, AFileThatWasCutShortReadsAsEio) {
+// Waits until the device looks at the length by itself.
+void LetLengthGrowOld() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(3 * FileIoDevice::kLengthTrustedMs));
+}
+
+void ExpectLost(MemberDevice& device) {
+  std::array<std::byte, 4096> data = {};
+  EXPECT_EQ(Read(device, 0, data), EIO);
+  EXPECT_EQ(Write(device, 0, data), EIO);
+  EXPECT_EQ(Zero(device, 0, 4096), EIO);
+  EXPECT_EQ(Flush(device), EIO);
+  EXPECT_EQ(*device.NextData(8192), 8192u);
+  EXPECT_EQ(*device.NextHole(8192), kSizeBytes);
+  EXPECT_EQ(device.size_bytes(), kSizeBytes);
+}
+
+TEST_F(FileDeviceTest, AFileThatWasCutShortIsLostThoughItIsGivenItsLengthBack) {
+  const auto device = Open();
+  std::array<std::byte, 4096> data = {};
+  ASSERT_EQ(Read(*device, 0, data), 0);
+  ASSERT_EQ(::truncate(path_.c_str(), 5000), 0);
+  EXPECT_EQ(Read(*device, 8192, data), EIO);
+  ASSERT_EQ(::truncate(path_.c_str(), kSizeBytes), 0);
+  ExpectLost(*device);
+}
+
+TEST_F(FileDeviceTest, AReadAcrossTheNewEndFindsThatTheFileWasCut) {
+  const auto device = Open();
+  std::array<std::byte, 4096> data = {};
+  ASSERT_EQ(Read(*device, 0, data), 0);
+  ASSERT_EQ(::truncate(path_.c_str(), 5000), 0);
+  EXPECT_EQ(Read(*device, 4096, data), EIO);
+  ExpectLost(*device);
+}
+
+TEST_F(FileDeviceTest, WritesDoNotLetACutFileGrowAgain) {
+  const auto device = Open();
+  std::array<std::byte, 4096> data = {};
+  ASSERT_EQ(Write(*device, 0, data), 0);
+  ASSERT_EQ(::truncate(path_.c_str(), 5000), 0);
+  LetLengthGrowOld();
+  EXPECT_EQ(Write(*device, 65536, data), EIO);
+  EXPECT_EQ(FileSizeOf(path_), 5000u);
+  ExpectLost(*device);
+}
+
+// Within the time that a look at the length is believed.
+TEST_F(FileDeviceTest, AWriteThatReachesTheEndDoesNotHideACut) {
+  for (const bool is_zeroing : {false, true}) {
+    ASSERT_EQ(::truncate(path_.c_str(), kSizeBytes), 0);
+    const auto device = Open();
+    std::array<std::byte, 4096> data = {};
+    ASSERT_EQ(Write(*device, 0, data), 0);
+    ASSERT_EQ(::truncate(path_.c_str(), 5000), 0);
+    EXPECT_EQ(is_zeroing ? Zero(*device, kSizeBytes - 4096, 4096)
+                         : Write(*device, kSizeBytes - 4096, data),
+              EIO);
+    EXPECT_EQ(FileSizeOf(path_), 5000u);
+    ExpectLost(*device);
+  }
+}
+
+TEST_F(FileDeviceTest, NoFlushOfACutFileIsAcknowledged) {
+  const auto device = Open();
+  std::array<std::byte, 4096> data = {};
+  ASSERT_EQ(Write(*device, 0, data), 0);
+  ASSERT_EQ(::truncate(path_.c_str(), 5000), 0);
+  static_cast<void>(Write(*device, 65536, data));  // the file may grow, though not to its end
+  EXPECT_EQ(Flush(*device), EIO);
+  ExpectLost(*device);
+}
+
+TEST_F(FileDeviceTest, WhatWasCutOffIsNoHole) {
   const auto device = Open();
   ASSERT_EQ(::truncate(path_.c_str(), 5000), 0);
-  std::array<std::byte, 4096> data = {};
-  EXPECT_EQ(Read(*device, 0, data), 0);
-  EXPECT_EQ(Read(*device, 4096, data), EIO);
-  EXPECT_EQ(Read(*device, 8192, data), EIO);
-  EXPECT_EQ(*device->NextData(8192), kSizeBytes);
-  EXPECT_EQ(*device->NextHole(8192), kSizeBytes);
-  EXPECT_EQ(device->size_bytes(), kSizeBytes);
+  EXPECT_EQ(*device->NextData(8192), 8192u);
+  ExpectLost(*device);
 }
 
 TEST_F(FileDeviceTest, ADirectFileThatWasCutShortReadsAsEio) {
