@@ -2,8 +2,8 @@
 //
 // Content is taken when a read starts at the beginning, and later reads of the handle see the same
 // text, so that a reader with a small buffer gets one moment's content; reading from the beginning
-// again takes it anew, as in sysfs. Each write is one store. An errno says little: who wants to know
-// why a store was refused reads the reason from the same handle, far behind every content
+// again takes it anew, as in sysfs. Each write is one store. An errno says little: who wants to
+// know why a store was refused reads the reason from the same handle, far behind every content
 // (kReasonOffset); the live verbs do. Thread-safe.
 
 #ifndef MDVOL_FUSE_OPEN_CONTROL_FILE_H_

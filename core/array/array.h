@@ -144,6 +144,9 @@ class Array : public Volume {
 
   // ---- Checking and repairing, for core/sync.
 
+  // A run has ended, however: what was kept for its next window is not needed for now.
+  virtual void SyncEnded() {}
+
   virtual absl::Status CheckStripes(StripeRange /*stripes*/, SyncFindings* /*findings*/) {
     return NotHere();
   }

@@ -135,6 +135,7 @@ class ArrayImpl final : public Array {
   absl::Status CheckpointRecovery() override;
   absl::Status EndRecovery() override;
 
+  void SyncEnded() override { engine_.DropWindows(); }
   absl::Status CheckStripes(StripeRange stripes, SyncFindings* findings) override;
   absl::Status RepairStripes(StripeRange stripes, RepairMode mode, SyncFindings* findings) override;
   absl::Status CheckpointResync(uint64_t done_stripes) override;
@@ -377,6 +378,7 @@ class ArrayImpl final : public Array {
   std::atomic<uint64_t> writes_done_{0};     // counts acknowledged writes
   std::atomic<uint64_t> writes_flushed_{0};  // of those, how many a flush has covered
   std::atomic<uint32_t> unsettled_{0};       // calls that have yet to fail members
+  absl::CondVar settled_;                    // signalled under state_ when one has
   std::atomic<uint32_t> safe_mode_delay_ms_;
   std::atomic<uint32_t> max_read_errors_{20};
   std::atomic<uint32_t> time_base_s_{kBitmapDefaultSleepSeconds};

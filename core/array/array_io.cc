@@ -179,6 +179,8 @@ absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const Aftermath&
   const absl::Status status = Settle(result, after, what);
   if (!after.failures.empty()) {
     unsettled_.fetch_sub(1, std::memory_order_acq_rel);
+    absl::MutexLock lock(&state_);
+    settled_.SignalAll();
   }
   if (!result.owed_stripes.empty()) {
     PokeMaintenance();

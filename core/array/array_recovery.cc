@@ -12,7 +12,6 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "core/array/array_impl.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
@@ -378,7 +377,10 @@ absl::Status ArrayImpl::EndRecovery() {
         return TryEndRecovery();
       }
     }
-    absl::SleepFor(absl::Milliseconds(1));
+    absl::MutexLock lock(&state_);
+    while (unsettled_.load(std::memory_order_acquire) != 0) {
+      settled_.Wait(&state_);
+    }
   }
 }
 

@@ -118,7 +118,9 @@ std::optional<SyncAction> SyncEngine::BeginNext() {
     next = std::exchange(requested_, std::nullopt);
   }
   if (next.has_value()) {
-    run_.emplace().action = *next;
+    Run run;
+    run.action = *next;
+    run_ = std::move(run);
     shown_.last_action = next;
   }
   return next;

@@ -24,9 +24,10 @@ bool IsFromRequest(SyncAction action) {
 }
 
 std::string Found(const SyncStatus& status) {
-  return status.mismatch_sectors == 0 ? std::string()
-                                      : absl::StrCat("mismatch_cnt ", status.mismatch_sectors, ", ",
-                                                     status.located_count, " places");
+  return status.mismatch_sectors == 0
+             ? std::string()
+             : absl::StrCat("mismatch_cnt ", status.mismatch_sectors, ", ", status.located_count,
+                            status.located_count == 1 ? " place" : " places");
 }
 
 }  // namespace
@@ -237,6 +238,7 @@ void SyncEngine::Conclude(SyncWork* work, absl::Status status) {
     status.Update(is_complete ? work->Finish() : work->Checkpoint(done_stripe));
   }
   is_complete = is_complete && status.ok();
+  array_.SyncEnded();
   std::string found;
   {
     absl::MutexLock lock(&mutex_);
