@@ -10,7 +10,7 @@ namespace mdvol {
 
 DoubtMap::DoubtMap(uint64_t stripe_count, uint64_t stripes_per_bit)
     : stripe_count_(stripe_count),
-      stripes_per_bit_(std::max<uint64_t>(1, stripes_per_bit)),
+      stripes_per_bit_(std::max({uint64_t{1}, stripes_per_bit, CeilDiv(stripe_count, kMostBits)})),
       bits_(CeilDiv(stripe_count, stripes_per_bit_)) {}
 
 StripeRange DoubtMap::StripesOf(uint64_t bit) const {
@@ -63,6 +63,9 @@ bool DoubtMap::Contains(uint64_t stripe) const {
 }
 
 std::optional<StripeRange> DoubtMap::Next(uint64_t from) const {
+  if (empty()) {
+    return std::nullopt;
+  }
   absl::MutexLock lock(&mutex_);
   // The last bit may cover fewer stripes than the others: beyond the end is not inside it.
   for (uint64_t bit = from / stripes_per_bit_; from < stripe_count_ && bit < bits_.size(); ++bit) {

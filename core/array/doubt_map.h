@@ -1,6 +1,7 @@
 // DoubtMap: the stripes whose parity an unclean stop left in doubt (I12), until it has been
-// recomputed. As coarse as the bitmap that named them. Thread-safe; asking is one relaxed load when
-// nothing is in doubt.
+// recomputed. As coarse as the bitmap that named them, or coarser where that would be more than
+// kMostBits: an array without a bitmap may have any number of stripes. Thread-safe; asking is one
+// relaxed load when nothing is in doubt.
 
 #ifndef MDVOL_CORE_ARRAY_DOUBT_MAP_H_
 #define MDVOL_CORE_ARRAY_DOUBT_MAP_H_
@@ -23,6 +24,8 @@ struct StripeRange {
 
 class DoubtMap {
  public:
+  static constexpr uint64_t kMostBits = uint64_t{1} << 20;
+
   DoubtMap(uint64_t stripe_count, uint64_t stripes_per_bit);
 
   // Marks everything that [first, first + count) touches.

@@ -122,6 +122,25 @@ TEST(DoubtMapTest, OneStripePerBitIsTheFinest) {
   }
 }
 
+TEST(DoubtMapTest, HugeArraysAreKeptMoreCoarsely) {
+  const uint64_t stripe_count = (uint64_t{1} << 50) + 1;
+  DoubtMap doubt(stripe_count, 1);
+  EXPECT_FALSE(doubt.Next(0).has_value());
+  doubt.Add({stripe_count - 1, 1});
+  const auto last = doubt.Next(0);
+  ASSERT_TRUE(last.has_value());
+  EXPECT_GT(last->count, 0u);
+  EXPECT_EQ(last->first + last->count, stripe_count);
+  doubt.Add({5, 1});
+  const auto first = doubt.Next(0);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->first, 0u);
+  EXPECT_EQ(first->count, (uint64_t{1} << 30) + 1);
+  doubt.Remove(*first);
+  EXPECT_FALSE(doubt.Contains(5));
+  EXPECT_TRUE(doubt.Contains(stripe_count - 1));
+}
+
 TEST(DoubtMapTest, ClearForgetsAll) {
   DoubtMap map(64, 8);
   map.Add({0, 64});
