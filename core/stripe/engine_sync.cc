@@ -65,27 +65,27 @@ size_t StripeEngine::WindowBytes(uint64_t stripes) const {
 
 EngineResult StripeEngine::CheckStripes(const MemberView& members, uint64_t first_stripe,
                                         uint64_t count, SyncFindings* findings) {
-  return Verify(members, {first_stripe, count}, SyncAction::kCheck, findings);
+  return Verify(members, {first_stripe, count}, StripeSync::kCheck, findings);
 }
 
 EngineResult StripeEngine::RepairStripes(const MemberView& members, uint64_t first_stripe,
                                          uint64_t count, RepairMode mode, SyncFindings* findings) {
   return Verify(members, {first_stripe, count},
-                mode == RepairMode::kLocate ? SyncAction::kLocate : SyncAction::kParity, findings);
+                mode == RepairMode::kLocate ? StripeSync::kLocate : StripeSync::kParity, findings);
 }
 
 EngineResult StripeEngine::RecomputeParity(const MemberView& members, uint64_t first_stripe,
                                            uint64_t count) {
   SyncFindings findings;
-  return Verify(members, {first_stripe, count}, SyncAction::kRecompute, &findings);
+  return Verify(members, {first_stripe, count}, StripeSync::kRecompute, &findings);
 }
 
 // Never waits for a stripe while holding another.
-EngineResult StripeEngine::Verify(const MemberView& members, Stripes stripes, SyncAction action,
+EngineResult StripeEngine::Verify(const MemberView& members, Stripes stripes, StripeSync action,
                                   SyncFindings* findings) {
   EngineResult result;
   const uint64_t skipped_before = findings->skipped_stripes;
-  const bool is_shared = action == SyncAction::kCheck;
+  const bool is_shared = action == StripeSync::kCheck;
   WindowPool::Loan loan(
       windows_, WindowBytes(std::min(stripes.count, StripesPerWindow())) + kVerifyScratchBytes);
   while (stripes.count > 0) {
@@ -109,20 +109,20 @@ EngineResult StripeEngine::Verify(const MemberView& members, Stripes stripes, Sy
 }
 
 std::vector<SyncStripe> StripeEngine::MakeWindow(const MemberView& members, Stripes held,
-                                                 SyncAction action) {
+                                                 StripeSync action) {
   std::vector<SyncStripe> window;
   window.reserve(held.count);
   for (uint64_t i = 0; i < held.count; ++i) {
     SyncStripe& stripe = window.emplace_back(geometry_, members, held.first + i);
     stripe.facts.set_parity_trusted(!in_doubt_(held.first + i));
     unsettled_.ApplyTo(stripe.facts, &stripe.member_errors);
-    const bool repairs = action == SyncAction::kLocate || action == SyncAction::kParity;
-    stripe.action = repairs && !stripe.facts.parity_trusted() ? SyncAction::kRecompute : action;
+    const bool repairs = action == StripeSync::kLocate || action == StripeSync::kParity;
+    stripe.action = repairs && !stripe.facts.parity_trusted() ? StripeSync::kRecompute : action;
   }
   return window;
 }
 
-void StripeEngine::VerifyHeld(const MemberView& members, Stripes held, SyncAction action,
+void StripeEngine::VerifyHeld(const MemberView& members, Stripes held, StripeSync action,
                               std::span<std::byte> memory, SyncFindings* findings,
                               EngineResult* result) {
   std::vector<SyncStripe> window = MakeWindow(members, held, action);
@@ -132,7 +132,7 @@ void StripeEngine::VerifyHeld(const MemberView& members, Stripes held, SyncActio
   for (const SyncStripe& stripe : window) {
     AddFindings(stripe, findings);
   }
-  if (action == SyncAction::kCheck) {
+  if (action == StripeSync::kCheck) {
     for (const SyncStripe& stripe : window) {
       locks_.UnlockShared(stripe.facts.stripe());
     }
@@ -142,7 +142,7 @@ void StripeEngine::VerifyHeld(const MemberView& members, Stripes held, SyncActio
     return;
   }
   for (SyncStripe& stripe : window) {
-    if (!stripe.is_skipped && stripe.full == 0 && stripe.action == SyncAction::kRecompute) {
+    if (!stripe.is_skipped && stripe.full == 0 && stripe.action == StripeSync::kRecompute) {
       unsettled_.ParityRewritten(stripe.facts.stripe(), {0, geometry_.chunk_bytes()});
     }
     ConcludeLed(stripe, result);
@@ -163,7 +163,7 @@ void StripeEngine::ConcludeLed(SyncStripe& stripe, EngineResult* result) {
   }
   if (stripe.full != 0) {
     result->error = stripe.full;
-    if (stripe.action == SyncAction::kRecompute) {
+    if (stripe.action == StripeSync::kRecompute) {
       result->owed_stripes.push_back(stripe.facts.stripe());
       unsettled_.NoteOwedParity(stripe.facts.stripe(), {0, geometry_.chunk_bytes()});
     }
@@ -184,7 +184,7 @@ EngineResult StripeEngine::RecoverStripes(const MemberView& members, uint64_t fi
   }
   for (uint64_t done = 0; done < count; done += per_window) {
     std::vector<SyncStripe> window = MakeWindow(
-        members, {first_stripe + done, std::min(per_window, count - done)}, SyncAction::kRecover);
+        members, {first_stripe + done, std::min(per_window, count - done)}, StripeSync::kRecover);
     ForEachWindow(geometry_, [&](ColumnRange columns) {
       SyncRecoverer(window, columns, loan.span(), targets, recovered).Run();
     });

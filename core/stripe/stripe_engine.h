@@ -123,10 +123,10 @@ class StripeEngine {
     uint64_t count;
   };
   size_t WindowBytes(uint64_t stripes) const;
-  std::vector<SyncStripe> MakeWindow(const MemberView& members, Stripes held, SyncAction action);
-  EngineResult Verify(const MemberView& members, Stripes stripes, SyncAction action,
+  std::vector<SyncStripe> MakeWindow(const MemberView& members, Stripes held, StripeSync action);
+  EngineResult Verify(const MemberView& members, Stripes stripes, StripeSync action,
                       SyncFindings* findings);
-  void VerifyHeld(const MemberView& members, Stripes held, SyncAction action,
+  void VerifyHeld(const MemberView& members, Stripes held, StripeSync action,
                   std::span<std::byte> memory, SyncFindings* findings, EngineResult* result);
   void ConcludeLed(SyncStripe& stripe, EngineResult* result);
 

@@ -12,8 +12,8 @@
 namespace mdvol {
 namespace {
 
-bool RewritesParity(SyncAction action) {
-  return action == SyncAction::kParity || action == SyncAction::kRecompute;
+bool RewritesParity(StripeSync action) {
+  return action == StripeSync::kParity || action == StripeSync::kRecompute;
 }
 
 bool HasNoParity(const StripeFacts& facts, ColumnRange columns) {
@@ -54,7 +54,7 @@ void SyncVerifier::Verify(size_t index, ColumnRange piece) {
   }
   if (has_data && RewritesParity(stripe.action)) {
     Recompute(index, piece);
-  } else if (stripe.action == SyncAction::kRecompute || lost.size() > 2) {
+  } else if (stripe.action == StripeSync::kRecompute || lost.size() > 2) {
     stripe.is_skipped = true;
   } else if (lost.empty()) {
     CompareAll(index, piece);
@@ -161,7 +161,7 @@ void SyncVerifier::RecomputeLane(size_t index, ColumnRange lane, const std::byte
   if (parities[0].differs || parities[1].differs) {
     std::array<std::byte, kLaneBytes> delta_p;
     WrongBlock wrong{.stripe = facts.stripe(), .columns = lane};
-    if (all_readable && stripes_[index].action != SyncAction::kRecompute) {
+    if (all_readable && stripes_[index].action != StripeSync::kRecompute) {
       wrong = LocateLane(index, lane, p, q, delta_p.data());
     }
     wrong.repaired = true;
@@ -218,7 +218,7 @@ void SyncVerifier::NoteWrongLane(size_t index, ColumnRange lane, const std::byte
   std::array<std::byte, kLaneBytes> delta_p;
   WrongBlock wrong = LocateLane(index, lane, p, q, delta_p.data());
   wrong.repaired =
-      stripes_[index].action == SyncAction::kLocate && wrong.kind != WrongKind::kSeveral;
+      stripes_[index].action == StripeSync::kLocate && wrong.kind != WrongKind::kSeveral;
   const size_t wrong_index = NoteWrong(index, wrong);
   if (!wrong.repaired) {
     return;
@@ -249,7 +249,7 @@ void SyncVerifier::NoteUnreadable(size_t index, ColumnRange piece, const Slots& 
   SyncStripe& stripe = stripes_[index];
   for (const uint32_t slot : lost) {
     if (stripe.facts.HasReadError(slot, piece) ||
-        (stripe.action != SyncAction::kCheck && stripe.facts.HasBadBlock(slot, piece))) {
+        (stripe.action != StripeSync::kCheck && stripe.facts.HasBadBlock(slot, piece))) {
       stripe.to_mend.push_back({slot, piece});
     }
   }

@@ -28,7 +28,7 @@ namespace mdvol {
 // Handled at a time: what the caches hold, together with the parity made of it.
 inline constexpr uint64_t kSyncPieceBytes = 32 * kKiB;
 
-enum class SyncAction : uint8_t {
+enum class StripeSync : uint8_t {
   kCheck,      // compare
   kLocate,     // and mend the one member that explains a lane
   kParity,     // and rewrite P and Q where all data is there
@@ -42,7 +42,7 @@ struct SyncStripe {
       : facts(geometry, members, stripe) {}
 
   StripeFacts facts;
-  SyncAction action = SyncAction::kCheck;
+  StripeSync action = StripeSync::kCheck;
   bool is_skipped = false;  // somewhere too much was missing
   int full = 0;             // ENOSPC or EDQUOT
   MemberErrors member_errors;
