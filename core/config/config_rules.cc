@@ -46,10 +46,12 @@ void ReadVolumeName(const Value& value, VolumeConfig& volume) {
   if (!name.has_value()) {
     return;
   }
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; };
   const bool is_file_name = !name->empty() && name->size() <= kMaxFileName &&
-                            name->find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+                            name->find('/') == std::string::npos &&
+                            std::none_of(name->begin(), name->end(), is_control);
   if (!is_file_name) {
-    value.AddError("is no file name: use 1 to 255 characters without '/'");
+    value.AddError("is no file name: use 1 to 255 characters without '/' and control characters");
   } else if (std::find(kTakenNames.begin(), kTakenNames.end(), *name) != kTakenNames.end()) {
     value.AddError("'" + *name + "' is taken by the mount itself: choose another name");
   } else {

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -306,6 +307,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"[array]\nmembers = ['d0', './d0']", "2:18", "named twice"},
         Refusal{"[volume]\nname = ''", "2:8", "is no file name"},
         Refusal{"[volume]\nname = 'a/b'", "2:8", "is no file name"},
+        Refusal{"[volume]\nname = \"a\\nb\"", "2:8", "is no file name"},
         Refusal{"[volume]\nname = '..'", "2:8", "taken"},
         Refusal{"[volume]\nname = 'status.json'", "2:8", "taken by the mount"},
         Refusal{"[volume]\nname = 'md'", "2:8", "taken by the mount"},
@@ -434,6 +436,35 @@ TEST_F(LoadConfigTest, NamesThePathOfWhatCannotBeRead) {
   const auto directory = LoadConfig(folder_);
   EXPECT_TRUE(IsUsageError(directory.status()));
   EXPECT_EQ(MessageOf(directory.status()), folder_ + ": is a directory, name a configuration file");
+}
+
+TEST(ConfigTest, AKeyOfTooManyPartsIsRefusedBeforeItIsParsed) {
+  std::string key = "a";
+  for (int i = 0; i < 50'000; ++i) {
+    key += ".a";
+  }
+  const auto config =
+      ParseConfig("# a comment\nx = '''\n" + key + "'''\n" + key + " = 1", "c.toml");
+  EXPECT_TRUE(IsUsageError(config.status()));
+  EXPECT_EQ(MessageOf(config.status()),
+            "c.toml:4:1: a key of too many parts: no key has more than five");
+  EXPECT_TRUE(ParseFaultKeys(key + " = 1").status().message().find("too many parts") !=
+              absl::string_view::npos);
+}
+
+TEST(ConfigTest, DotsInStringsAndCommentsAreNoKeys) {
+  const std::string up = "../../../../../../../../../../../../../../../../../../d0.img";
+  const std::string text =
+      "# " + up + "\n[array]\nmembers = ['" + up + "', \"a\\\"" + up + "\", '''" + up + "b''']";
+  const auto config = ParseConfig(text, "c.toml");
+  EXPECT_TRUE(config.ok()) << config.status();
+}
+
+TEST_F(LoadConfigTest, AFifoIsRefusedAndNotWaitedFor) {
+  const std::string path = folder_ + "/fifo";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(MessageOf(LoadConfig(path).status()),
+            path + ": is no regular file, name a configuration file");
 }
 
 TEST_F(LoadConfigTest, TakesTheLargestFileAndRefusesALargerOne) {
