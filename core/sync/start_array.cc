@@ -30,8 +30,7 @@ absl::StatusOr<std::unique_ptr<Array>> StartArray(std::vector<LoadedMember> memb
   if (array->read_only() || !array->NextDoubt(0).has_value()) {
     return array;
   }
-  events.Add(EventLevel::kInfo, "resync started", "",
-             "the array was not stopped cleanly: parity is recomputed where it is in doubt");
+  events.Add(EventLevel::kInfo, "resync started", "", "parity is recomputed where it is in doubt");
   uint64_t skipped = 0;
   MDVOL_RETURN_IF_ERROR(Annotate(ResyncDoubtful(*array, &skipped), "resync at start"));
   if (skipped == 0) {
