@@ -38,13 +38,23 @@ run() {
 # reads_of MEMBER: its r_requests, how often it has been read since the mount.
 reads_of() { sed -n "s/^$1 \([0-9]*\) .*/\1/p" array/iostat; }
 
+# ninja's counter, on a terminal in one line that moves.
+show_progress() {
+  local line
+  while IFS= read -r line; do
+    if [[ -t 1 && $line =~ ^\[[0-9]+/[0-9]+\] ]]; then printf '\r   %s ' "${BASH_REMATCH[0]}"; fi
+  done
+  if [ -t 1 ]; then printf '\n'; fi
+}
+
 step "Installing the packages that are missing"
 "$source_dir/tests/install-packages.sh" build
 
 step "Building mdvol"
 cmake -S "$source_dir" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMDVOL_BUILD_TESTS=OFF >"$work/build.log" ||
   { tail -n 30 "$work/build.log"; exit 1; }
-cmake --build "$work/build" --target mdvol >>"$work/build.log" || { tail -n 30 "$work/build.log"; exit 1; }
+cmake --build "$work/build" --target mdvol 2>&1 | tee -a "$work/build.log" | show_progress ||
+  { tail -n 30 "$work/build.log"; exit 1; }
 mkdir "$work/build/bin"
 mv "$work/build/fuse/mdvol" "$work/build/bin/mdvol"
 export PATH=$work/build/bin:$PATH:/usr/sbin:/sbin
@@ -93,4 +103,6 @@ for member in d1.img d2.img d3.img d4.img d5.img; do
   mdadm --examine "$member" | grep -E 'Array UUID|Device Role|State|Checksum' | sed 's/^ */     /'
 done
 
-printf '\nDone in %d s. README.md says what else there is.\n' "$SECONDS"
+printf '\nDone in %d s; all of it is removed again, mdvol too. To keep one, in build/fuse/mdvol:\n' "$SECONDS"
+printf '  cd %q && cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release && cmake --build build --target mdvol\n' "$source_dir"
+printf 'README.md says what else there is.\n'

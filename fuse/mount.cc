@@ -17,6 +17,7 @@
 #include "core/base/clock.h"
 #include "core/base/status.h"
 #include "core/config/merge.h"
+#include "core/device/file_device.h"
 #include "core/sync/sync_engine.h"
 #include "fuse/control/control_tree.h"
 #include "fuse/event_sink.h"
@@ -48,6 +49,56 @@ absl::Status SelectPolicies(const PolicyConfig& config, PolicySelection& policie
     }
   }
   return absl::OkStatus();
+}
+
+// Under whichever names: a line in the middle of a member would be the end of it.
+absl::Status CheckLogIsNoMember(const MountRequest& request) {
+  const absl::StatusOr<FileIdentity> log = IdentifyFile(request.log_path);
+  if (request.log_path.empty() || !log.ok()) {
+    return absl::OkStatus();
+  }
+  for (const std::string& member : request.config.array.members) {
+    const absl::StatusOr<FileIdentity> identity = IdentifyFile(member);
+    if (identity.ok() && *identity == *log) {
+      return UsageError("--log " + request.log_path + ": is the member " + member +
+                        ": name another file");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What the configuration asks for and nothing acts on.
+std::string IgnoredSections(const Config& config) {
+  const MemberModelConfig& model = config.member_model;
+  const bool has_model = model.kind.value_or(MemberModelKind::kNone) != MemberModelKind::kNone ||
+                         model.latency_us.has_value() || model.seek_us.has_value() ||
+                         model.bandwidth_bytes.has_value() || model.parallelism.has_value();
+  std::string ignored;
+  const auto add = [&ignored](bool is_set, std::string_view section) {
+    if (is_set) {
+      ignored += ignored.empty() ? "" : ", ";
+      ignored += section;
+    }
+  };
+  add(!config.policy.plugins.empty(), "plugins of [policy]");
+  add(!config.policy.options.empty(), "[policy.options]");
+  add(has_model, "[member_model]");
+  return ignored;
+}
+
+void WarnOfIgnored(const Config& config, EventLog& events) {
+  if (const std::string ignored = IgnoredSections(config); !ignored.empty()) {
+    events.Add(EventLevel::kWarning, "warning", "",
+               "the configuration has " + ignored + ", which this version does not act on");
+  }
+}
+
+void WarnOfHidden(const std::string& mountpoint, EventLog& events) {
+  std::error_code error;
+  if (!std::filesystem::is_empty(mountpoint, error) && !error) {
+    events.Add(EventLevel::kWarning, "warning", "",
+               mountpoint + ": is not empty: what is in it is hidden until the array is stopped");
+  }
 }
 
 absl::StatusOr<EventLog::Listener> MakeSink(const MountRequest& request) {
@@ -208,6 +259,8 @@ absl::StatusOr<MountRequest> ResolveMountRequest(MountRequest request) {
   if (!request.log_path.empty()) {
     request.log_path = AbsolutePath(request.log_path);
   }
+  MDVOL_RETURN_IF_ERROR(CheckLogIsNoMember(request));
+  MDVOL_RETURN_IF_ERROR(CheckHidesNoMember(request.mountpoint, request.config.array.members));
   return request;
 }
 
@@ -217,6 +270,9 @@ absl::Status ServeMount(const MountRequest& request, const ReportReady& report_r
   EventLog events(SystemClock());
   MDVOL_ASSIGN_OR_RETURN(EventLog::Listener sink, MakeSink(request));
   events.SetListener(std::move(sink));
+  sink = EventLog::Listener();
+  WarnOfIgnored(request.config, events);
+  WarnOfHidden(request.mountpoint, events);
   PolicySelection policies;
   MDVOL_RETURN_IF_ERROR(SelectPolicies(request.config.policy, policies));
 

@@ -2,7 +2,10 @@
 
 #include "fuse/mountpoint.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -60,6 +63,14 @@ absl::Status TakeAwayDeadMount(const std::string& path) {
   return Unmount(path, UnmountKind::kLazy);
 }
 
+absl::Status CheckUnused(const std::string& path, const std::string& name) {
+  MDVOL_ASSIGN_OR_RETURN(const std::optional<MountInfo> mount, FindMount(path));
+  return mount.has_value()
+             ? ErrnoStatus(EBUSY, name + ": something is mounted here already (" + mount->type +
+                                      "): unmount it, or choose another folder")
+             : absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ResolveMountpoint(const std::string& mountpoint) {
@@ -77,6 +88,33 @@ absl::StatusOr<std::string> ResolveMountpoint(const std::string& mountpoint) {
   return folder + (folder == "/" ? "" : "/") + path.substr(slash + 1);
 }
 
+absl::StatusOr<UniqueFd> ReserveMountpoint(const std::string& mountpoint) {
+  UniqueFd folder(::open(mountpoint.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A mount takes a moment. Somebody else's lock, which may mean anything, holds us up no longer.
+  constexpr int kMostTries = 200;
+  for (int tries = 0; folder.valid() && tries < kMostTries; ++tries) {
+    if (::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) {
+      break;
+    }
+    ::usleep(10'000);
+  }
+  MDVOL_RETURN_IF_ERROR(CheckUnused(mountpoint, mountpoint));
+  return folder;
+}
+
+absl::Status CheckHidesNoMember(const std::string& mountpoint,
+                                const std::vector<std::string>& members) {
+  const std::string prefix = mountpoint == "/" ? mountpoint : mountpoint + "/";
+  for (const std::string& member : members) {
+    const absl::StatusOr<std::string> path = RealPath(member);
+    if (path.ok() && path->rfind(prefix, 0) == 0) {
+      return ErrnoStatus(EINVAL, mountpoint + ": the member " + member +
+                                     " lies in it and would be hidden: choose another folder");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> PrepareMountpoint(const std::string& mountpoint) {
   const absl::StatusOr<std::string> resolved = ResolveMountpoint(mountpoint);
   if (!resolved.ok() && ErrnoOf(resolved.status()) == ENOENT) {
@@ -84,11 +122,7 @@ absl::StatusOr<std::string> PrepareMountpoint(const std::string& mountpoint) {
   }
   MDVOL_RETURN_IF_ERROR(resolved.status());
   MDVOL_RETURN_IF_ERROR(TakeAwayDeadMount(*resolved));
-  MDVOL_ASSIGN_OR_RETURN(const std::optional<MountInfo> mount, FindMount(*resolved));
-  if (mount.has_value()) {
-    return ErrnoStatus(EBUSY, mountpoint + ": something is mounted here already (" + mount->type +
-                                  "): unmount it, or choose another folder");
-  }
+  MDVOL_RETURN_IF_ERROR(CheckUnused(*resolved, mountpoint));
   struct stat attributes {};
   if (::stat(resolved->c_str(), &attributes) != 0) {
     return SystemError(errno, mountpoint);

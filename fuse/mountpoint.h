@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
 
 namespace mdvol {
 
@@ -19,6 +20,15 @@ absl::StatusOr<std::string> PrepareMountpoint(const std::string& mountpoint);
 
 // The absolute path without symbolic links, also of a mountpoint whose daemon is dead.
 absl::StatusOr<std::string> ResolveMountpoint(const std::string& mountpoint);
+
+// To be held while the folder is mounted on, so that of several mounts that begin at the same time
+// one goes on: the others are refused with EBUSY, as by PrepareMountpoint. Who may not read the
+// folder gets no lock and takes the chance.
+absl::StatusOr<UniqueFd> ReserveMountpoint(const std::string& mountpoint);
+
+// Refuses (EINVAL) a mountpoint that would hide a member from whoever uses it next.
+absl::Status CheckHidesNoMember(const std::string& mountpoint,
+                                const std::vector<std::string>& members);
 
 // Splits "a,b" as after -o and checks each option: those that pass are for libfuse. `is_root` and
 // `user_allow_other` (/etc/fuse.conf has the line) say who may use allow_other.

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -69,6 +70,10 @@ void Init(void* user_data, fuse_conn_info* connection) {
 // ---- Names and attributes --------------------------------------------------------------------
 
 void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  if (std::strlen(name) > NAME_MAX) {
+    fuse_reply_err(request, ENAMETOOLONG);  // The kernel passes on longer ones.
+    return;
+  }
   const absl::StatusOr<TreeEntry> entry = TreeOf(request).Lookup(parent, name);
   if (!entry.ok()) {
     ReplyStatus(request, entry.status());

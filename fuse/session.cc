@@ -21,6 +21,7 @@
 #include "core/base/retry.h"
 #include "core/base/status.h"
 #include "fuse/init_extension.h"
+#include "fuse/mountpoint.h"
 #include "fuse/unmount.h"
 
 namespace mdvol {
@@ -142,14 +143,26 @@ absl::Status Session::Create() {
                              : UsageError("-o: the mount options were refused: " + said);
 }
 
-absl::Status Session::Connect() {
+absl::Status Session::MountSession() {
+  MDVOL_ASSIGN_OR_RETURN(const UniqueFd reserved, ReserveMountpoint(options_.mountpoint));
   int result = 0;
-  const std::string said = CaptureStandardError(
-      [&] { result = fuse_session_mount(session_, options_.mountpoint.c_str()); });
-  if (result != 0) {
-    return ErrnoStatus(EIO, options_.mountpoint + ": could not be mounted: " +
-                                (said.empty() ? "no reason was given" : said));
+  int error = 0;
+  const std::string said = CaptureStandardError([&] {
+    result = fuse_session_mount(session_, options_.mountpoint.c_str());
+    error = errno;
+  });
+  if (result == 0) {
+    return absl::OkStatus();
   }
+  const std::string what = options_.mountpoint + ": could not be mounted: ";
+  // fusermount3 says what it knows; when even it could not be run, the last error is what there is.
+  return said.empty() ? SystemError(error != 0 ? error : EIO,
+                                    what + "is there a /dev/fuse, and is fuse3 installed?")
+                      : ErrnoStatus(EIO, what + said);
+}
+
+absl::Status Session::Connect() {
+  MDVOL_RETURN_IF_ERROR(MountSession());
   if (const int error = ExtendInit(session_); error != 0) {
     return SystemError(-error, options_.mountpoint);
   }

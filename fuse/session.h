@@ -67,6 +67,7 @@ class Session {
  private:
   Session(const SessionOptions& options, Tree& tree);
   absl::Status Create();
+  absl::Status MountSession();
   absl::Status Connect();
   void Detach();
   bool IsConnected() const;

@@ -7,6 +7,8 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <memory>
+#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -18,18 +20,17 @@
 #include "fuse/negotiate.h"
 
 namespace mdvol {
-namespace {
 
 // Where the data of a write begins in a request.
-constexpr size_t kWriteDataOffset = sizeof(fuse_in_header) + sizeof(fuse_write_in);
+static constexpr size_t kWriteDataOffset = sizeof(fuse_in_header) + sizeof(fuse_write_in);
 
 // What libfuse offers the kernel to fill, before and after the negotiation: the largest write and a
 // page of header. The rest of what is allocated is room for a library that offers more; the kernel
 // sends no more than was negotiated, and untouched memory costs nothing.
-constexpr size_t kReceiveBytes = 2 * kMaxRequestBytes;
+static constexpr size_t kReceiveBytes = 2 * kMaxRequestBytes;
 
 // A memory block whose byte kWriteDataOffset is page-aligned.
-class ReceiveBuffer {
+class WorkerPool::ReceiveBuffer {
  public:
   ReceiveBuffer() : memory_(kBufferAlignment + kReceiveBytes) {
     buffer_.mem = memory_.data() + kBufferAlignment - kWriteDataOffset;
@@ -45,6 +46,8 @@ class ReceiveBuffer {
   AlignedBuffer memory_;
   fuse_buf buffer_{};
 };
+
+namespace {
 
 // Sent to a worker to get it out of its wait for a request.
 constexpr int kWakeSignal = SIGUSR1;
@@ -97,19 +100,21 @@ void WorkerPool::AddWorker() {
   sigdelset(&all, kWakeSignal);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    threads_.emplace_back([this] { Work(); });
+    auto buffer = std::make_shared<ReceiveBuffer>();
+    threads_.emplace_back([this, buffer] { Work(*buffer); });
     ++running_;
     idle_.fetch_add(1, std::memory_order_relaxed);
   } catch (const std::system_error&) {
     // Out of threads: those that run carry on alone. The first cannot be done without.
     MDVOL_CHECK(running_ > 0);
+  } catch (const std::bad_alloc&) {
+    MDVOL_CHECK(running_ > 0);  // Out of memory: the same.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void WorkerPool::Work() {
+void WorkerPool::Work(ReceiveBuffer& buffer) {
   pthread_setname_np(pthread_self(), "mdvol-worker");
-  ReceiveBuffer buffer;
   while (fuse_session_exited(session_) == 0) {
     const int result = buffer.Receive(session_);
     if (result == -EINTR || result == -EAGAIN) {

@@ -45,7 +45,9 @@ class WorkerPool {
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  void Work() ABSL_LOCKS_EXCLUDED(mutex_);
+  class ReceiveBuffer;
+
+  void Work(ReceiveBuffer& buffer) ABSL_LOCKS_EXCLUDED(mutex_);
   void AddWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Around each request.
   void BecomeBusy() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -39,8 +39,7 @@ const char* RoleWord(ChunkKind kind) {
   return "";
 }
 
-void Print(const ArrayMap& map, const Extent& extent, std::ostream& out) {
-  const MappedMember* const member = map.InSlot(extent.slot);
+void Print(const MappedMember* member, const Extent& extent, std::ostream& out) {
   out << "volume " << extent.volume.begin << ' ' << extent.volume.size() << " stripe "
       << extent.stripe << " member " << (member == nullptr ? kMissingWord : member->name)
       << " slot " << extent.slot << " offset ";
@@ -50,6 +49,18 @@ void Print(const ArrayMap& map, const Extent& extent, std::ostream& out) {
     out << member->data_offset_bytes + extent.data_offset_bytes;
   }
   out << " role " << RoleWord(extent.kind) << '\n';
+}
+
+void Print(const ArrayMap& map, const Extent& extent, std::ostream& out) {
+  Print(map.InSlot(extent.slot), extent, out);
+}
+
+// A member that has failed still holds what it held in its slot, when nobody else is there.
+std::optional<uint32_t> SlotOf(const ArrayMap& map, const MappedMember& member) {
+  const bool had_slot = !member.slot.has_value() && member.number.has_value() &&
+                        *member.number < map.geometry.raid_disks() &&
+                        map.InSlot(*member.number) == nullptr;
+  return had_slot ? member.number : member.slot;
 }
 
 // P and Q of the columns that `part`, which lies in one stripe, touches.
@@ -67,7 +78,7 @@ void PrintParity(const ArrayMap& map, uint64_t stripe, const ByteRange& part, st
 absl::StatusOr<const MappedMember*> FindMember(const ArrayMap& map, const std::string& text) {
   std::vector<MemberTitles> titles;
   for (const MappedMember& member : map.members) {
-    titles.push_back({member.name, member.path, member.slot, std::nullopt});
+    titles.push_back({member.name, member.path, member.slot, member.number});
   }
   const absl::StatusOr<std::optional<size_t>> found =
       FindMemberByWord(titles, text, PathMatch::kFile);
@@ -117,6 +128,9 @@ absl::StatusOr<ArrayMap> MapOfJson(const nlohmann::json& status) {
     member.name = entry.at("name").get<std::string>();
     member.path = entry.at("path").get<std::string>();
     member.data_offset_bytes = entry.at("data_offset_bytes").get<uint64_t>();
+    if (entry.contains("dev_number")) {
+      member.number = entry.at("dev_number").get<uint32_t>();
+    }
     const bool is_faulty = entry.at("role").get<std::string>() == "faulty";
     if (entry.at("slot").is_number_unsigned() && !is_faulty) {
       member.slot = entry.at("slot").get<uint32_t>();
@@ -143,7 +157,8 @@ absl::StatusOr<ArrayMap> MapOfMembers(const std::vector<std::string>& paths) {
         auto device, OpenFileDevice(paths[i], {.read_only = true, .direct = false, .lock = false}));
     MDVOL_ASSIGN_OR_RETURN(const LoadedMember loaded, LoadMember(std::move(device)));
     reports.push_back(loaded.report);
-    members.push_back({names[i], paths[i], std::nullopt, loaded.areas.data.begin, loaded.areas});
+    members.push_back({names[i], paths[i], std::nullopt, loaded.areas.data.begin, loaded.areas,
+                       loaded.report.super.dev_number.get()});
   }
   const AssemblyDecision decision =
       DecideAssembly(reports, {.force = false, .run = true, .read_only = true});
@@ -194,7 +209,8 @@ absl::Status MapMemberRange(const ArrayMap& map, const std::string& member_text,
                             const ByteRange& range, std::ostream& out) {
   const ArrayGeometry& geometry = map.geometry;
   MDVOL_ASSIGN_OR_RETURN(const MappedMember* const member, FindMember(map, member_text));
-  if (!member->slot.has_value()) {
+  const std::optional<uint32_t> slot = SlotOf(map, *member);
+  if (!slot.has_value()) {
     return UsageError(
         absl::StrCat(member->path, ": holds no slot of the array, so nothing of the volume"));
   }
@@ -208,7 +224,7 @@ absl::Status MapMemberRange(const ArrayMap& map, const std::string& member_text,
         ", its data are the bytes ", begin, " to ", end));
   }
   for (uint64_t at = range.begin - begin; at < range.end - begin;) {
-    const MemberLocation location = geometry.LocateOnMember(*member->slot, at);
+    const MemberLocation location = geometry.LocateOnMember(*slot, at);
     const uint64_t length =
         std::min(range.end - begin - at, geometry.chunk_bytes() - location.chunk_offset_bytes);
     ByteRange volume{location.volume_offset_bytes, location.volume_offset_bytes + length};
@@ -216,7 +232,7 @@ absl::Status MapMemberRange(const ArrayMap& map, const std::string& member_text,
       volume.begin = location.stripe * geometry.stripe_bytes();
       volume.end = volume.begin + geometry.stripe_bytes();
     }
-    Print(map, {volume, location.stripe, *member->slot, at, location.role.kind}, out);
+    Print(member, {volume, location.stripe, *slot, at, location.role.kind}, out);
     at += length;
   }
   return absl::OkStatus();

@@ -23,7 +23,8 @@ struct MappedMember {
   std::string path;
   std::optional<uint32_t> slot;  // absent for a spare, or one that was left out
   uint64_t data_offset_bytes = 0;
-  std::optional<MemberAreas> areas;  // known when the member itself was read
+  std::optional<MemberAreas> areas;     // known when the member itself was read
+  std::optional<uint32_t> number = {};  // md's; of a failed member it tells its slot
 };
 
 struct ArrayMap {

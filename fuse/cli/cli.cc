@@ -34,6 +34,21 @@ int Report(const absl::Status& status, std::ostream& err) {
   return IsUsageError(status) ? kExitUsage : kExitFailed;
 }
 
+absl::Status CheckWritten(std::ostream& out) {
+  out.flush();
+  return out ? absl::OkStatus()
+             : ErrnoStatus(EIO, "standard output: could not be written (is its disk full?)");
+}
+
+// "MOUNTPOINT" says enough; CLI11 would add "TEXT".
+void DropPlaceholders(CLI::App& verb) {
+  for (CLI::Option* option : verb.get_options()) {
+    if (option->get_positional()) {
+      option->type_name("");
+    }
+  }
+}
+
 // The verb that was being parsed when an error came up, for the hint: "mdvol create --help".
 std::string HelpHint(const CLI::App& app) {
   const auto verbs = app.get_subcommands();
@@ -57,16 +72,19 @@ int RunCli(int argc, const char* const* argv, std::ostream& out, std::ostream& e
   VerbContext context{out, err, {}};
   CLI::App app(kSummary, "mdvol");
   app.footer(kFooter);
-  app.set_version_flag("--version", "mdvol " MDVOL_VERSION);
+  app.set_version_flag("-V,--version", "mdvol " MDVOL_VERSION);
   app.require_subcommand(0, 1);  // That there is one is checked below, in better words.
   for (AddVerb* add_verb : AllVerbs()) {
     add_verb(app, context);
+  }
+  for (CLI::App* verb : app.get_subcommands({})) {
+    DropPlaceholders(*verb);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     app.exit(success, out, err);
-    return kExitDone;
+    return Report(CheckWritten(out), err);
   } catch (const CLI::ParseError& error) {
     return Report(UsageError(UsageMessage(app, error)), err);
   }
@@ -74,10 +92,8 @@ int RunCli(int argc, const char* const* argv, std::ostream& out, std::ostream& e
     return Report(UsageError("no verb is given (see mdvol --help)"), err);
   }
   absl::Status status = context.run();
-  out.flush();
-  if (status.ok() && !out) {
-    status = ErrnoStatus(EIO, "standard output: could not be written (is its disk full?)");
-  }
+  const absl::Status written = CheckWritten(out);
+  status.Update(written);
   return Report(status, err);
 }
 

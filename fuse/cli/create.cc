@@ -2,6 +2,7 @@
 // (core/metadata/create_plan.h), then writes (core/array/create.h). Nothing is written when
 // anything is refused, and images that were made here are removed again when a later step fails.
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -28,6 +29,16 @@ namespace {
 
 using Devices = std::vector<std::unique_ptr<MemberDevice>>;
 
+// That a member can be read is of no use here, and not said.
+absl::StatusOr<std::unique_ptr<MemberDevice>> OpenToWrite(const std::string& path) {
+  absl::StatusOr<std::unique_ptr<MemberDevice>> device = OpenFileDevice(path, {});
+  const int error = ErrnoOf(device.status());
+  if (error == EACCES || error == EPERM || error == EROFS) {
+    return SystemError(error, path + ": cannot be opened for writing");
+  }
+  return device;
+}
+
 // Opens, and so locks, the members that exist; null for the others. Their sizes go into `request`.
 absl::StatusOr<Devices> OpenExisting(CreateRequest& request, bool force) {
   Devices devices;
@@ -42,7 +53,7 @@ absl::StatusOr<Devices> OpenExisting(CreateRequest& request, bool force) {
       }
       return identity.status();
     }
-    MDVOL_ASSIGN_OR_RETURN(device, OpenFileDevice(member.path, {}));
+    MDVOL_ASSIGN_OR_RETURN(device, OpenToWrite(member.path));
     member.exists = true;
     member.device_bytes = device->size_bytes();
     MDVOL_ASSIGN_OR_RETURN(const std::string signature, FindSignature(*device));
@@ -65,11 +76,43 @@ absl::Status DrawUuids(const CreateOptions& options, CreateRequest& request) {
   return absl::OkStatus();
 }
 
+// Signals that would end us wait until images that are of no use are gone again.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigemptyset(&signals_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      sigaddset(&signals_, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  }
+  ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+  // EINTR when one has come that is not ignored.
+  absl::Status Check() const {
+    sigset_t pending;
+    sigpending(&pending);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      if (sigismember(&pending, signal) == 1) {
+        return ErrnoStatus(EINTR, "interrupted: nothing was created");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  sigset_t signals_;
+  sigset_t before_;
+};
+
 // Makes the images that are still null in `devices`; `made` gets their paths as they come into
 // being.
 absl::Status MakeImages(const CreateRequest& request, const CreatePlan& plan, Devices& devices,
-                        std::vector<std::string>& made) {
+                        const SignalsHeld& signals, std::vector<std::string>& made) {
   for (size_t i = 0; i < devices.size(); ++i) {
+    MDVOL_RETURN_IF_ERROR(signals.Check());
     if (plan.members[i].present && devices[i] == nullptr) {
       MDVOL_ASSIGN_OR_RETURN(devices[i],
                              CreateImage(request.members[i].path, plan.members[i].device_bytes));
@@ -101,8 +144,10 @@ std::string Summary(const CreateRequest& request, const CreatePlan& plan) {
   std::string text = absl::StrCat(
       "mdvol: array ", FormatUuidColons(request.array_uuid), " created: raid6, ",
       request.raid_disks, " members",
-      request.spares != 0 ? absl::StrCat(", ", request.spares, " spares") : "", ", chunk ",
-      FormatSize(request.chunk_bytes), ", volume of ", plan.volume_bytes, " bytes");
+      request.spares != 0
+          ? absl::StrCat(", ", request.spares, request.spares == 1 ? " spare" : " spares")
+          : "",
+      ", chunk ", FormatSize(request.chunk_bytes), ", volume of ", plan.volume_bytes, " bytes");
   if (missing != 0) {
     absl::StrAppend(&text, ", degraded by ", missing);
   }
@@ -110,22 +155,38 @@ std::string Summary(const CreateRequest& request, const CreatePlan& plan) {
   return text;
 }
 
+// What is wrong with the request whichever members there are. Told before any is looked at.
+absl::Status CheckUsage(CreateRequest request) {
+  for (CreateMember& member : request.members) {
+    member.exists = false;
+  }
+  if (!request.size_bytes.has_value()) {
+    request.size_bytes = kGiB;
+    request.bitmap = false;  // Whether one fits depends on the size.
+  }
+  const absl::Status status = PlanCreate(request).status();
+  return IsUsageError(status) ? status : absl::OkStatus();
+}
+
 absl::Status RunCreate(const CreateOptions& options, VerbContext& context) {
   MDVOL_ASSIGN_OR_RETURN(CreateRequest request, ParseCreateOptions(options));
+  MDVOL_RETURN_IF_ERROR(DrawUuids(options, request));
+  MDVOL_RETURN_IF_ERROR(CheckUsage(request));
   MDVOL_RETURN_IF_ERROR(CheckDistinctFiles(options.members));
   MDVOL_ASSIGN_OR_RETURN(Devices devices, OpenExisting(request, options.force));
-  MDVOL_RETURN_IF_ERROR(DrawUuids(options, request));
   request.wall_us = SystemClock().WallUs();
   MDVOL_ASSIGN_OR_RETURN(const CreatePlan plan, PlanCreate(request));
 
+  const SignalsHeld signals;
   std::vector<std::string> made;
   absl::Cleanup remove_made = [&made] {
     for (const std::string& path : made) {
       ::unlink(path.c_str());
     }
   };
-  MDVOL_RETURN_IF_ERROR(MakeImages(request, plan, devices, made));
+  MDVOL_RETURN_IF_ERROR(MakeImages(request, plan, devices, signals, made));
   MDVOL_RETURN_IF_ERROR(AllocateMetadata(request, plan));
+  MDVOL_RETURN_IF_ERROR(signals.Check());
   if (const absl::Status status = WriteCreatePlan(plan, devices); !status.ok()) {
     return NameTouchedMembers(status, request);
   }

@@ -92,6 +92,9 @@ absl::Status RunExamine(const ExamineOptions& options, VerbContext& context) {
   MDVOL_RETURN_IF_ERROR(CheckDistinctFiles(options.members));
   Examined examined;
   for (const std::string& path : options.members) {
+    if (path == kMissingWord) {
+      continue;
+    }
     if (absl::Status status = ExamineOne(path, examined); !status.ok()) {
       examined.errors.push_back(std::move(status));
     }

@@ -11,18 +11,13 @@
 #include "core/base/units.h"
 #include "core/geometry/layout.h"
 #include "fuse/render/detail.h"
+#include "fuse/render/words.h"
 
 namespace mdvol {
 namespace {
 
 constexpr int32_t kRaid6 = 6;
 constexpr uint64_t kMetadataRoom = 72;  // superblock and md's least bitmap room, in sectors
-
-std::string Printable(std::string text) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  std::replace_if(text.begin(), text.end(), is_control, '?');
-  return text;
-}
 
 // As ctime(3) without its newline: "Tue Nov 14 22:13:20 2023", in the local time zone.
 std::string TimeText(uint64_t packed) {

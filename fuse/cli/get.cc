@@ -1,6 +1,7 @@
 // `mdvol get`: the value of a file below MOUNTPOINT/md.
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <memory>
 #include <string>
 
@@ -21,8 +22,15 @@ struct GetOptions {
 absl::Status RunGet(const GetOptions& options, VerbContext& context) {
   MDVOL_ASSIGN_OR_RETURN(const std::string path, AttributePath(options.name));
   MDVOL_ASSIGN_OR_RETURN(const LiveMount mount, LiveMount::Open(options.mountpoint));
-  MDVOL_ASSIGN_OR_RETURN(const std::string value, mount.Read(path));
-  context.out << value;
+  const absl::StatusOr<std::string> value = mount.Read(path);
+  if (ErrnoOf(value.status()) == ENOENT) {
+    return ErrnoStatus(ENOENT, path + ": there is no such file");
+  }
+  if (ErrnoOf(value.status()) == EISDIR) {
+    return ErrnoStatus(EISDIR, path + ": is a folder: name a file in it");
+  }
+  MDVOL_RETURN_IF_ERROR(value.status());
+  context.out << *value;
   return absl::OkStatus();
 }
 

@@ -38,7 +38,12 @@ absl::Status DescribeError(const std::string& path, int error_number) {
 }  // namespace
 
 absl::StatusOr<LiveMount> LiveMount::Open(const std::string& mountpoint) {
-  MDVOL_ASSIGN_OR_RETURN(std::string path, ResolveMountpoint(mountpoint));
+  absl::StatusOr<std::string> resolved = ResolveMountpoint(mountpoint);
+  if (ErrnoOf(resolved.status()) == ENOENT) {
+    return ErrnoStatus(ENOENT, mountpoint + ": no such folder: name the mountpoint of an array");
+  }
+  MDVOL_RETURN_IF_ERROR(resolved.status());
+  std::string path = *std::move(resolved);
   MDVOL_ASSIGN_OR_RETURN(const std::optional<MountInfo> mount, FindMount(path));
   if (!mount.has_value() || mount->type != kMountType) {
     return ErrnoStatus(ENOTCONN, mountpoint + ": no array is mounted here (see mdvol mount)");
@@ -84,14 +89,27 @@ std::string ReasonOf(int file, const std::string& name) {
   return reason.rfind(prefix, 0) == 0 ? reason.substr(prefix.size()) : reason;
 }
 
+// For whoever wants to store something; says nothing of where, as the daemon's reasons do not.
+absl::Status DescribeOpenError(const std::string& path, int error_number) {
+  switch (error_number) {
+    case EACCES:
+      return ErrnoStatus(EACCES, "cannot be set (or not by you)");
+    case ENOENT:
+      return ErrnoStatus(ENOENT, "there is no such file");
+    case EISDIR:
+      return ErrnoStatus(EISDIR, "is a folder: name a file in it");
+    default:
+      return DescribeError(path, error_number);
+  }
+}
+
 }  // namespace
 
 absl::Status LiveMount::Write(const std::string& name, std::string_view value) const {
   const std::string path = path_ + "/" + name;
   const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!file.valid()) {
-    return errno == EACCES ? SystemError(EACCES, path + ": cannot be set (or not by you)")
-                           : DescribeError(path, errno);
+    return DescribeOpenError(path, errno);
   }
   const std::string line = std::string(value) + '\n';
   const ssize_t count = RetryOnEintr([&] { return ::write(file.get(), line.data(), line.size()); });

@@ -14,6 +14,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "fuse/cli/array_map.h"
+#include "fuse/cli/live.h"
 #include "fuse/cli/verbs.h"
 
 namespace mdvol {
@@ -47,21 +48,16 @@ absl::StatusOr<ByteRange> ParseRange(const std::string& text) {
 }
 
 absl::StatusOr<ArrayMap> MapOfMount(const std::string& mountpoint) {
-  const std::string path = (std::filesystem::path(mountpoint) / "status.json").string();
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return ErrnoStatus(ENOENT, mountpoint +
-                                   ": no volume is mounted there (no status.json): mount "
-                                   "one, or name its members");
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  MDVOL_ASSIGN_OR_RETURN(const LiveMount mount, LiveMount::Open(mountpoint));
+  MDVOL_ASSIGN_OR_RETURN(const std::string text, mount.Read("status.json"));
   auto map = MapOfStatusJson(text);
-  return map.ok() ? std::move(map) : Annotate(map.status(), path);
+  return map.ok() ? std::move(map) : Annotate(map.status(), mount.path() + "/status.json");
 }
 
 absl::StatusOr<ArrayMap> MapOf(const std::vector<std::string>& array) {
   std::error_code error;
-  if (array.size() == 1 && std::filesystem::is_directory(array.front(), error)) {
+  if (array.size() == 1 &&
+      (std::filesystem::is_directory(array.front(), error) || error == std::errc::not_connected)) {
     return MapOfMount(array.front());
   }
   return MapOfMembers(array);

@@ -38,9 +38,16 @@ absl::Status AddPolicyChoice(const std::string& assignment, PolicyConfig& config
   const size_t equals = assignment.find('=');
   const std::optional<PolicyFamily> family =
       equals == std::string::npos ? std::nullopt : FindPolicyFamily(assignment.substr(0, equals));
-  if (!family.has_value()) {
+  if (equals == std::string::npos) {
     return UsageError("--policy " + assignment +
                       ": give FAMILY=NAME (mdvol policies lists the families)");
+  }
+  if (!family.has_value()) {
+    std::string known;
+    for (const PolicyFamilyInfo& info : kPolicyFamilies) {
+      known += (known.empty() ? "" : ", ") + std::string(info.name);
+    }
+    return UsageError("--policy " + assignment + ": unknown family, known are " + known);
   }
   config.choices[IndexOf(*family)] = PolicyChoice{assignment.substr(equals + 1), "--policy"};
   return absl::OkStatus();
@@ -85,17 +92,21 @@ void AddMount(CLI::App& app, VerbContext& context) {
   auto options = std::make_shared<MountVerbOptions>();
   CLI::App* const verb = app.add_subcommand(
       "mount", "Starts an array and mounts it; returns when the volume is ready");
-  verb->add_option("--config", options->config_path, "Configuration file (examples/array.toml)");
+  verb->add_option("--config", options->config_path, "Configuration file (examples/array.toml)")
+      ->type_name("FILE");
   verb->add_flag("--read-only", options->read_only, "Not one byte of any member changes");
   verb->add_flag("--foreground", options->foreground, "Stay in the foreground");
   verb->add_flag("--force", options->force, "Start although dirty and degraded, or stale");
   verb->add_flag("--run", options->run, "Start with fewer members than were active last time");
   verb->add_flag("--direct", options->direct, "Open the members with O_DIRECT");
-  verb->add_option("--policy", options->policies, "FAMILY=NAME, any number of times")
-      ->allow_extra_args(false);
-  verb->add_option("--log", options->log_path, "Log events to this file instead of syslog");
+  verb->add_option("--policy", options->policies, "A policy for a family; any number of times")
+      ->allow_extra_args(false)
+      ->type_name("FAMILY=NAME");
+  verb->add_option("--log", options->log_path, "Log events to this file instead of syslog")
+      ->type_name("FILE");
   verb->add_option("-o", options->fuse_options, "Mount options, as allow_other")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name("OPTIONS");
   verb->add_option("PATH", options->paths,
                    "[MEMBER...] MOUNTPOINT; the members may be in the configuration instead")
       ->required();

@@ -10,6 +10,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -84,9 +86,26 @@ bool IsBroken(const LiveMount& mount) {
   return state.ok() && *state == "broken\n";
 }
 
+// Of a volume that backs one: "/dev/loop0", else empty. Such a use shows nowhere else.
+std::string LoopDeviceOn(const LiveMount& mount) {
+  std::error_code error;
+  for (const auto& device : std::filesystem::directory_iterator("/sys/block", error)) {
+    std::ifstream file(device.path() / "loop" / "backing_file");
+    std::string backing;
+    if (std::getline(file, backing) && backing.rfind(mount.path() + "/", 0) == 0) {
+      return "/dev/" + device.path().filename().string();
+    }
+  }
+  return {};
+}
+
 absl::Status UnmountUnused(const LiveMount& mount, const std::string& mountpoint) {
   const absl::Status unmounted = Unmount(mount.path(), UnmountKind::kIfUnused);
   if (ErrnoOf(unmounted) == EBUSY) {
+    if (const std::string loop = LoopDeviceOn(mount); !loop.empty()) {
+      return ErrnoStatus(EBUSY, mountpoint + ": in use, not stopped: " + loop +
+                                    " is attached: unmount it, then losetup --detach " + loop);
+    }
     return ErrnoStatus(
         EBUSY, mountpoint + ": in use, not stopped: close what is open there (see fuser -m)");
   }
@@ -107,7 +126,10 @@ absl::Status JudgeEnd(const absl::Status& learned, const absl::Status& outcome, 
   return ErrnoStatus(
       ErrnoOf(outcome),
       mountpoint + ": unmounted, but not clean: " + MessageOf(outcome) +
-          (is_broken ? ": put the members that were lost back, and mount again" : ": mount again"));
+          (is_broken
+               ? ": put the members that were lost back; look with mount --read-only, then mount "
+                 "--force"
+               : ": mount again"));
 }
 
 absl::Status RunStop(const StopOptions& options) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "fuse/render/words.h"
 
 namespace mdvol {
 namespace {
@@ -107,7 +108,7 @@ std::string MemberLine(const Json& member, const std::string& slot,
   const DeviceNumber number = find_device_number(path);
   return absl::StrFormat("   %5u   %5u    %5u    %5s      %s   %s\n",
                          member.at("dev_number").get<uint32_t>(), number.major_number,
-                         number.minor_number, slot, MemberState(member), path);
+                         number.minor_number, slot, MemberState(member), Printable(path));
 }
 
 bool Occupies(const Json& member, uint32_t slot) {
@@ -147,7 +148,7 @@ std::string Render(std::string_view heading, const Json& status,
   const auto text_of = [&status](const char* key) { return status.at(key).get<std::string>(); };
   const auto number_of = [&status](const char* key) { return status.at(key).get<uint64_t>(); };
 
-  std::string text = std::string(heading) + ":\n";
+  std::string text = Printable(std::string(heading)) + ":\n";
   text += Line("Version", text_of("metadata"));
   text += Line("Creation Time", LocalTime(number_of("created_s")));
   text += Line("Raid Level", text_of("level"));
@@ -169,7 +170,7 @@ std::string Render(std::string_view heading, const Json& status,
   text += Line("Chunk Size", absl::StrFormat("%uK", number_of("chunk_bytes") / kKiB)) + '\n';
   text += Line("Consistency Policy", policy) + '\n';
   text += ProgressLine(status.at("sync"));
-  text += Line("Name", text_of("name"));
+  text += Line("Name", Printable(text_of("name")));
   text += Line("UUID", text_of("uuid"));
   text += Line("Events", std::to_string(number_of("events"))) + '\n';
   return text + MemberTable(status, find_device_number);

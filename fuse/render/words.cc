@@ -40,6 +40,12 @@ std::string_view ConsistencyPolicyWord(const ArraySnapshot& array) {
   return array.bitmap.has_value() ? "bitmap" : "resync";
 }
 
+std::string Printable(std::string text) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  std::replace_if(text.begin(), text.end(), is_control, '?');
+  return text;
+}
+
 std::string MetadataVersion(const ArraySnapshot& array) {
   return "1." + std::to_string(array.minor);
 }

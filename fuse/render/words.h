@@ -21,6 +21,9 @@ std::string_view MemberRoleWord(const MemberSnapshot& member);
 // "bitmap" or "resync".
 std::string_view ConsistencyPolicyWord(const ArraySnapshot& array);
 
+// With '?' for each control character: what a name or a path holds moves no cursor.
+std::string Printable(std::string text);
+
 // "1.2".
 std::string MetadataVersion(const ArraySnapshot& array);
 

@@ -138,9 +138,10 @@ examine_members clean .AAAAA "${MEMBERS[@]}"
 say "read-only, dirty, degraded"
 
 # ---- Logs -----------------------------------------------------------------------------------------------------------
-# A line is there as soon as its event is; a log whose disk is full stops nobody, and MNT/events has all that it lacks.
+# A line is there a moment after its event; a log that takes nothing, be it full or a FIFO whose reader has stopped,
+# stops nobody, and MNT/events has all that it lacks.
 mount_volume mnt --run --log here.log
-cmp mnt/events here.log || die "--log: other lines than in MNT/events: $(cat here.log)"
+wait_for 5 cmp -s mnt/events here.log || die "--log: other lines than in MNT/events: $(cat here.log)"
 stop_volume mnt
 grep -q 'mounted: ' here.log || die "--log: $(cat here.log)"
 mount_volume mnt --run --log /dev/full
@@ -151,7 +152,40 @@ sync "$volume"
 grep -q 'd5\.img' mnt/events || die "a log on a full disk: events: $(cat mnt/events)"
 stop_volume mnt
 examine_members clean .AAAA. "${MEMBERS[@]:0:4}"
+name_members 6
+MEMBERS=("${MEMBERS[@]:1:4}")
+mkfifo log.fifo
+refuses 1 'log\.fifo.*nobody reads' "$MDVOL_BIN" mount --log log.fifo "${MEMBERS[@]}" mnt
+sleep 1000 <>log.fifo &
+reader=$!
+mount_volume mnt --run --log log.fifo
+for ((i = 0; i < 600; i++)); do
+  echo check >mnt/md/sync_action 2>/dev/null || true
+  echo idle >mnt/md/sync_action
+done
+timeout 20 cat mnt/status.json >/dev/null || die "a log that nobody reads: the control files stand still"
+stop_volume mnt
+kill "$reader"
+refuses 2 'is the member' "$MDVOL_BIN" mount --run --log d1.img "${MEMBERS[@]}" mnt
+refuses 2 'is the member' "$MDVOL_BIN" mount --run --read-only --log d1.img "${MEMBERS[@]}" mnt
 say "logs"
+
+# ---- Two mounts on one folder ---------------------------------------------------------------------------------------
+mkdir -p race
+for array in x y; do "$MDVOL_BIN" create --size 1M --chunk 64K race-$array{0..3}.img >/dev/null; done
+for ((i = 0; i < 20; i++)); do
+  "$MDVOL_BIN" mount race-x?.img race 2>race-x.err &
+  x=$!
+  "$MDVOL_BIN" mount race-y?.img race 2>race-y.err &
+  y=$!
+  won=0
+  if wait $x; then won=$((won + 1)); fi
+  if wait $y; then won=$((won + 1)); fi
+  [ "$won" = 1 ] || die "round $i: $won of two mounts on one folder: $(cat race-?.err)"
+  cat race-?.err | grep -q 'mounted here already' || die "round $i: $(cat race-?.err)"
+  stop_volume race
+done
+say "two mounts on one folder"
 
 # ---- Failures that are reported -----------------------------------------------------------------------------------------
 name_members 6

@@ -58,7 +58,7 @@ mdvol detail mnt | grep -q '^ *State : active, FAILED ' || die "detail: $(mdvol 
 exec {held}<"$volume"
 refuses 1 'mnt: in use, not stopped' "$MDVOL_BIN" stop mnt
 exec {held}<&-
-refuses 1 'mnt: unmounted, but not clean: .*put the members that were lost back, and mount again' "$MDVOL_BIN" stop mnt
+refuses 1 'mnt: unmounted, but not clean: .*put the members that were lost back; look with' "$MDVOL_BIN" stop mnt
 ! is_mounted mnt || die "a broken array is still mounted after its stop"
 ! is_alive "$daemon" || die "stop has returned while the daemon lives"
 # As with a cable that is back.

@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
@@ -74,6 +76,8 @@ TEST(EventSinkTest, AFileGetsALinePerEventBehindWhatItHolds) {
   events.SetListener(*std::move(sink));
   events.Add(EventLevel::kInfo, "mounted", "", "/mnt");
   events.Add(EventLevel::kError, "member failed", "d3.img", "write error");
+  sink = absl::UnknownError("");
+  events.SetListener({});
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   std::string expected = "before\n";
@@ -100,7 +104,7 @@ TEST(EventSinkTest, StandardErrorGetsALinePerEvent) {
 
 TEST(EventSinkTest, SyslogGetsLevelsAndTextsAsTheyAre) {
   SyslogCalls().clear();
-  const EventLog::Listener sink = SyslogSink();
+  EventLog::Listener sink = SyslogSink();
   std::vector<std::string> expected{"mdvol " + std::to_string(LOG_DAEMON)};
   const std::pair<EventLevel, int> levels[] = {{EventLevel::kInfo, LOG_INFO},
                                                {EventLevel::kWarning, LOG_WARNING},
@@ -110,7 +114,53 @@ TEST(EventSinkTest, SyslogGetsLevelsAndTextsAsTheyAre) {
     sink(event);
     expected.push_back(std::to_string(priority) + ' ' + FormatEvent(event));
   }
+  sink = {};
   EXPECT_EQ(SyslogCalls(), expected);
+}
+
+TEST(EventSinkTest, AFifoWhoseReaderHasStoppedHoldsNobody) {
+  const std::string path = ::testing::TempDir() + "event_sink_test.fifo";
+  std::signal(SIGPIPE, SIG_IGN);  // As the daemon does.
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(ErrnoOf(FileSink(path).status()), ENXIO);  // Nobody reads at all.
+  const UniqueFd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader.valid());
+  absl::StatusOr<EventLog::Listener> sink = FileSink(path);
+  ASSERT_TRUE(sink.ok());
+  const Event event{1'000'000, EventLevel::kInfo, "mounted", "", std::string(1000, 'x')};
+  for (int i = 0; i < 10'000; ++i) {
+    (*sink)(event);
+  }
+  sink = absl::UnknownError("");  // Nor does its end.
+  std::filesystem::remove(path);
+}
+
+TEST(EventSinkTest, WhatWasDroppedIsCounted) {
+  const std::string path = ::testing::TempDir() + "event_sink_test.fifo";
+  std::signal(SIGPIPE, SIG_IGN);  // As the daemon does.
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const UniqueFd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  absl::StatusOr<EventLog::Listener> sink = FileSink(path);
+  ASSERT_TRUE(sink.ok());
+  const Event event{1'000'000, EventLevel::kInfo, "mounted", "", std::string(1000, 'x')};
+  for (int i = 0; i < 10'000; ++i) {
+    (*sink)(event);
+  }
+  // From here on it is read; the next event that finds room says what was lost.
+  std::string text;
+  std::vector<char> buffer(1 << 20);
+  for (int tries = 0; tries < 1000 && text.find("events not logged") == std::string::npos;
+       ++tries) {
+    (*sink)(event);
+    ::usleep(1000);
+    const ssize_t count = ::read(reader.get(), buffer.data(), buffer.size());
+    text.append(buffer.data(), count > 0 ? static_cast<size_t>(count) : 0);
+  }
+  EXPECT_NE(text.find("events not logged: "), std::string::npos);
+  sink = absl::UnknownError("");
+  std::filesystem::remove(path);
 }
 
 TEST(EventSinkTest, AFileThatCannotBeOpenedIsNamed) {

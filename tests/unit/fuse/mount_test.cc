@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "core/base/status.h"
@@ -45,6 +46,36 @@ TEST_F(MountRequestTest, PathsBecomeAbsolute) {
               ElementsAre(here + "/a.img", "/b.img", "missing", here + "/c.img"));
   EXPECT_EQ(resolved->log_path, here + "/log");
   EXPECT_EQ(resolved->mountpoint, folder_);
+}
+
+TEST_F(MountRequestTest, ALogThatIsAMemberIsRefusedUnderEveryName) {
+  const std::filesystem::path images = folder_.string() + "_images";
+  std::filesystem::create_directory(images);
+  std::ofstream(images / "d0.img") << "member";
+  std::filesystem::create_symlink("d0.img", images / "link");
+  std::filesystem::create_hard_link(images / "d0.img", images / "hard");
+  request_.config.array.members = {images / "d0.img"};
+  for (const char* name : {"d0.img", "link", "hard"}) {
+    request_.log_path = images / name;
+    const absl::Status status = Resolve();
+    EXPECT_TRUE(IsUsageError(status)) << name;
+    EXPECT_THAT(MessageOf(status), HasSubstr("is the member"));
+  }
+  request_.log_path = images / "log";
+  EXPECT_TRUE(Resolve().ok());
+  std::filesystem::remove_all(images);
+}
+
+TEST_F(MountRequestTest, AMemberBelowTheMountpointIsNotHidden) {
+  std::filesystem::create_directory(folder_ / "sub");
+  std::ofstream(folder_ / "sub" / "d0.img") << "member";
+  request_.config.array.members = {folder_ / "sub" / "d0.img"};
+  const absl::Status status = Resolve();
+  EXPECT_EQ(ErrnoOf(status), EINVAL);
+  EXPECT_THAT(MessageOf(status), HasSubstr("would be hidden"));
+  std::filesystem::create_directory(folder_ / "su");
+  request_.mountpoint = folder_ / "su";
+  EXPECT_TRUE(Resolve().ok());
 }
 
 TEST_F(MountRequestTest, WithoutMembersThereIsNothingToMount) {

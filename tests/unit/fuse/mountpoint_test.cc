@@ -2,8 +2,10 @@
 
 #include "fuse/mountpoint.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +64,19 @@ TEST_F(MountpointTest, WhatIsAMountAlreadyIsRefused) {
   const absl::Status status = PrepareMountpoint("/proc").status();
   EXPECT_EQ(ErrnoOf(status), EBUSY);
   EXPECT_THAT(MessageOf(status), HasSubstr("/proc: something is mounted here already (proc)"));
+}
+
+TEST_F(MountpointTest, OneAtATimeReservesAFolder) {
+  absl::StatusOr<UniqueFd> first = ReserveMountpoint(folder_);
+  ASSERT_TRUE(first.ok());
+  const UniqueFd other(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  EXPECT_NE(::flock(other.get(), LOCK_EX | LOCK_NB), 0);
+  first->reset();
+  EXPECT_EQ(::flock(other.get(), LOCK_EX | LOCK_NB), 0);
+}
+
+TEST_F(MountpointTest, AFolderThatWasMountedOnMeanwhileIsNotReserved) {
+  EXPECT_EQ(ErrnoOf(ReserveMountpoint("/proc").status()), EBUSY);
 }
 
 TEST(MountOptionsTest, KnownOptionsPassInTheirOrder) {

@@ -43,6 +43,19 @@ std::string MemberLines(const ArrayMap& map, const std::string& member, const By
   return out.str();
 }
 
+TEST(ArrayMapTest, AFailedMemberHasTheSlotOfItsNumberUntilSomebodyTakesIt) {
+  ArrayMap map = SmallMap();
+  map.members[1].slot.reset();
+  map.members[1].number = 1;
+  const ByteRange range{2 * kMiB, 2 * kMiB + 1};
+  const std::string line = "volume 0 1 stripe 0 member d1 slot 1 offset 2097152 role data\n";
+  EXPECT_EQ(MemberLines(map, "1", range), line);
+  EXPECT_EQ(MemberLines(map, "d1", range), line);
+  map.members.push_back({"new", "new", 1, 2 * kMiB, std::nullopt});
+  std::ostringstream out;
+  EXPECT_THAT(MessageOf(MapMemberRange(map, "d1", range, out)), HasSubstr("holds no slot"));
+}
+
 TEST(ArrayMapTest, AByteHasItsPlaceAndItsParity) {
   // Left-symmetric, stripe 1 of four members: D0 on 0, D1 on 1, P on 2, Q on 3.
   EXPECT_EQ(VolumeLines(SmallMap(), {8192 + 5, 8192 + 6}),

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cerrno>
 #include <ostream>
 #include <set>
@@ -51,6 +52,32 @@ TEST(CliTest, VersionAndHelpGoToStandardOutput) {
       EXPECT_THAT(help.out, HasSubstr("\n  " + name));
     }
   }
+}
+
+TEST(CliTest, HelpThatCannotBeWrittenIsAnError) {
+  for (const char* const flag : {"--help", "--version", "-V"}) {
+    std::ostringstream out;
+    std::ostringstream err;
+    out.setstate(std::ios::badbit);
+    const std::array argv{"mdvol", flag};
+    EXPECT_EQ(RunCli(2, argv.data(), out, err), kExitFailed) << flag;
+    EXPECT_THAT(err.str(), HasSubstr("could not be written"));
+  }
+}
+
+TEST(CliTest, PlaceholdersAreWords) {
+  const std::string help = RunMdvol({"mount", "--help"}).out;
+  EXPECT_THAT(help, HasSubstr("--log FILE"));
+  EXPECT_THAT(help, HasSubstr("-o OPTIONS"));
+  for (const std::string& name : VerbNames()) {
+    EXPECT_EQ(RunMdvol({name, "--help"}).out.find("TEXT"), std::string::npos) << name;
+  }
+}
+
+TEST(CliTest, AnUnknownPolicyFamilyIsSaidToBeOne) {
+  const CliResult result = RunMdvol({"mount", "--policy", "degraded_reads=bypass", "d0", "mnt"});
+  EXPECT_EQ(result.exit_code, kExitUsage);
+  EXPECT_THAT(result.err, HasSubstr("unknown family, known are degraded_read, "));
 }
 
 TEST(CliTest, EveryVerbHasHelpWithItsNameAndASummary) {

@@ -233,6 +233,33 @@ TEST_F(CreateVerbTest, ImagesThatWereMadeAreRemovedWhenALaterOneCannotBe) {
   EXPECT_FALSE(std::filesystem::exists(paths[0]));
 }
 
+TEST_F(CreateVerbTest, ASignalLeavesNoImagesBehind) {
+  static int handled = 0;
+  const auto old_handler = std::signal(SIGTERM, [](int) { ++handled; });
+  sigset_t term;
+  sigset_t before;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &term, &before);
+  ::kill(::getpid(), SIGTERM);  // Comes before the first image.
+  ExpectRefused(CreateArguments({"--size", "4M"}, Paths("d", 4)), 1, "interrupted");
+  EXPECT_EQ(handled, 0);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(handled, 1);
+  std::signal(SIGTERM, old_handler);
+}
+
+TEST_F(CreateVerbTest, UsageIsJudgedBeforeMembersAre) {
+  const auto paths = CreateArray("d");
+  ExpectRefused({"create", "--chunk", "3K", paths[0], paths[1], paths[2], paths[3]}, 2, "chunk");
+  ExpectRefused({"create", "--size", "1K", paths[0], paths[1], paths[2], paths[3]}, 2, "size");
+}
+
+TEST_F(CreateVerbTest, OneSpareIsOne) {
+  EXPECT_THAT(RunMdvol(CreateArguments({"--size", "4M", "-x", "1"}, Paths("d", 5))).out,
+              HasSubstr(", 1 spare, "));
+}
+
 // Writing the tail of the existing files fails, which the limit on file sizes sees to.
 TEST_F(CreateVerbTest, AWriteThatFailsRemovesNewImagesAndNamesTheOtherMembers) {
   const auto paths = Paths("d", 4);

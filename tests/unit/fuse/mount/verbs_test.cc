@@ -78,6 +78,9 @@ TEST_F(LiveVerbsTest, WhatCannotBeReadOrSetIsOneLine) {
     EXPECT_THAT(outcome.err, MatchesRegex("mdvol: [^\n]+\n"));
     EXPECT_EQ(outcome.out, "");
   }
+  EXPECT_EQ(Run({"get", "@", "no_such"}).err, "mdvol: md/no_such: there is no such file\n");
+  EXPECT_EQ(Run({"get", "@", "policy"}).err, "mdvol: md/policy: is a folder: name a file in it\n");
+  EXPECT_EQ(Run({"set", "@", "no_such=1"}).err, "mdvol: md/no_such: there is no such file\n");
   EXPECT_EQ(Run({"get", "@", "../status.json"}).exit_code, 2);
   EXPECT_EQ(Run({"get", "@", "/etc/passwd"}).exit_code, 2);
   EXPECT_EQ(Run({"get", "@", ""}).exit_code, 2);
@@ -176,7 +179,9 @@ TEST_F(LiveVerbsTest, WhereNothingIsMountedTheySaySo) {
     EXPECT_EQ(outcome.exit_code, 1) << verb;
     EXPECT_THAT(outcome.err, HasSubstr(folder_.path() + ": no array is mounted here"));
     EXPECT_EQ(Run({verb, "/proc"}).exit_code, 1);
-    EXPECT_EQ(Run({verb, "/no/such/folder"}).exit_code, 1);
+    const Outcome no_folder = Run({verb, "/no/such/folder"});
+    EXPECT_EQ(no_folder.exit_code, 1);
+    EXPECT_THAT(no_folder.err, HasSubstr("/no/such/folder: no such folder"));
   }
 }
 
@@ -187,6 +192,7 @@ TEST_F(LiveVerbsTest, OfADeadMountTheySaySo) {
   const Outcome outcome = Run({"detail", "@"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("the daemon has gone"));
+  EXPECT_THAT(Run({"map", "@", "--offset", "0"}).err, HasSubstr("the daemon has gone"));
 }
 
 }  // namespace

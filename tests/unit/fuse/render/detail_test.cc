@@ -78,6 +78,13 @@ TEST_F(DetailTest, AWholeArrayReadsAsFromMdadm) {
             "       5      98       16        5      active sync   /images/d5.img\n");
 }
 
+TEST_F(DetailTest, ControlCharactersOfNamesMoveNoCursor) {
+  array_.name = "a\x1b[2Jb";
+  array_.members[2].path = "/images/d\n2";
+  ExpectLine("              Name : a?[2Jb");
+  ExpectLine("       2      98       16        2      active sync   /images/d?2");
+}
+
 TEST_F(DetailTest, AFaultyMemberStandsBelowItsEmptySlot) {
   array_.degraded = 1;
   array_.members[2].faulty = true;
