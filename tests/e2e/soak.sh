@@ -66,7 +66,7 @@ fail_one() {
 }
 remove_one() { if draw_member faulty; then try remove remove mnt "$drawn"; fi; }
 return_one() {
-  draw_member faulty absent || return 0
+  draw_member faulty || draw_member absent || return 0
   [ ! -e "$drawn" ] || try re-add re-add mnt "$drawn"
 }
 add_blank() {
@@ -128,7 +128,7 @@ verify() {
 # Steps while writers write, every byte compared afterwards; then on, stopped, or killed while nobody writes.
 busy_round() {
   local writer status=0
-  exerciser write mnt/volume shadow --members "$raid_disks" --chunk 65536 --operations 1200 --jobs 3 --read-percent 30 \
+  exerciser write mnt/volume shadow --members "$raid_disks" --chunk 65536 --operations 3000 --jobs 3 --read-percent 30 \
     --seed-name "soak-$seed-$1" >writer.out 2>&1 &
   writer=$!
   while is_alive "$writer"; do
