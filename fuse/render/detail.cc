@@ -141,6 +141,31 @@ std::string MemberTable(const Json& status, const FindDeviceNumber& find_device_
   return table;
 }
 
+// What the last check or repair found, a line each.
+std::string LocatedTable(const Json& status) {
+  const Json& located = status.at("located");
+  if (located.empty()) {
+    return {};
+  }
+  const auto count = status.at("located_count").get<uint64_t>();
+  std::string table = absl::StrFormat("\n%18s : %u, %u sectors do not agree\n", "Located", count,
+                                      status.at("sync").at("mismatch_cnt").get<uint64_t>());
+  table += "    Stripe   Lanes     Kind      Member   Volume bytes   State\n";
+  for (const Json& place : located) {
+    const auto lane = place.at("lane").get<uint64_t>();
+    const auto begin = place.at("volume_offset").get<uint64_t>();
+    const std::string member =
+        place.at("member").is_null() ? "-" : Printable(place.at("member").get<std::string>());
+    table += absl::StrFormat(
+        "   %u   %u..%u   %s   %s   %u+%u   %s\n", place.at("stripe").get<uint64_t>(), lane,
+        lane + place.at("lanes").get<uint64_t>() - 1, place.at("kind").get<std::string>(), member,
+        begin, place.at("volume_length").get<uint64_t>(),
+        place.at("repaired").get<bool>() ? "repaired" : "not repaired");
+  }
+  table += located.size() < count ? "   … (the list is not kept any longer)\n" : "";
+  return table;
+}
+
 std::string Render(std::string_view heading, const Json& status,
                    const FindDeviceNumber& find_device_number) {
   const Counts counts = CountMembers(status.at("members"));
@@ -173,7 +198,7 @@ std::string Render(std::string_view heading, const Json& status,
   text += Line("Name", Printable(text_of("name")));
   text += Line("UUID", text_of("uuid"));
   text += Line("Events", std::to_string(number_of("events"))) + '\n';
-  return text + MemberTable(status, find_device_number);
+  return text + MemberTable(status, find_device_number) + LocatedTable(status);
 }
 
 }  // namespace

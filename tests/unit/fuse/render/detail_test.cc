@@ -118,6 +118,28 @@ TEST_F(DetailTest, ARecoveringMemberIsASpareThatIsRebuilt) {
   ExpectLine("       1      98       16        1      spare rebuilding   /images/d1.img");
 }
 
+TEST_F(DetailTest, WhatWasLocatedIsListed) {
+  SyncStatus sync;
+  sync.located = {{.stripe = 3,
+                   .columns = {8192, 16384},
+                   .kind = WrongKind::kData,
+                   .slot = 1,
+                   .data_index = 0,
+                   .repaired = true},
+                  {.stripe = 5, .columns = {0, 4096}, .kind = WrongKind::kSeveral}};
+  sync.located_count = 7;
+  sync.mismatch_sectors = 24;
+  const auto text = RenderDetail("mnt", RenderStatusJson(array_, {1, "1", nullptr}, sync),
+                                 [](const std::string&) { return DeviceNumber(); });
+  ASSERT_TRUE(text.ok());
+  EXPECT_NE(text->find("           Located : 7, 24 sectors do not agree\n"), std::string::npos);
+  EXPECT_NE(text->find("   3   2..3   data   d1.img   794624+8192   repaired\n"), std::string::npos)
+      << *text;
+  EXPECT_NE(text->find("   5   0..0   several   -   1310720+262144   not repaired\n"),
+            std::string::npos)
+      << *text;
+}
+
 TEST_F(DetailTest, ThreeLossesAreAFailure) {
   array_.degraded = 3;
   array_.state = ArrayState::kFailed;
