@@ -190,11 +190,7 @@ class Mount {
     FillFaultTable(faults_by_path, snapshot_, faults_);
   }
 
-  ~Mount() {
-    engine_.Stop();
-    invalidator_.Stop();
-    suspension_.ReleaseAll();
-  }
+  ~Mount() { StopHelpers(); }
 
   // Serves until the mount ends.
   absl::Status Serve(const ReportReady& report_ready) {
@@ -214,12 +210,20 @@ class Mount {
     events_.Add(EventLevel::kInfo, "mounted", "", request_.mountpoint);
     ShowWarnings(request_, events_);
     MDVOL_RETURN_IF_ERROR(report_ready());
-    session_->Run();
+    session_->Run([this] { StopHelpers(); });
     events_.Add(EventLevel::kInfo, "unmounted", "", request_.mountpoint);
     return absl::OkStatus();
   }
 
  private:
+  // What may wait in the kernel for a request of ours to be served, or for a write that is parked.
+  // Again and again if need be.
+  void StopHelpers() {
+    engine_.Stop();
+    suspension_.ReleaseAll();
+    invalidator_.Stop();
+  }
+
   const MountRequest& request_;
   Array& array_;
   EventLog& events_;

@@ -186,7 +186,7 @@ Session::~Session() {
   }
 }
 
-void Session::Run() {
+void Session::Run(const std::function<void()>& before_stop) {
   const sigset_t signals = StopSignals();
   const UniqueFd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
   MDVOL_CHECK(stop.valid());
@@ -195,6 +195,9 @@ void Session::Run() {
   RetryOnEintr([&] { return ::poll(events.data(), events.size(), -1); });
   if ((events[1].revents & POLLIN) == 0) {
     Detach();
+  }
+  if (before_stop) {
+    before_stop();
   }
   workers_->Stop();
 }

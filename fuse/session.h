@@ -16,6 +16,7 @@
 #include <signal.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,8 +57,9 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // Serves. After a stop signal the mount is taken away: at once if nobody uses it, otherwise
-  // lazily, and those who still hold files get ENOTCONN.
-  void Run();
+  // lazily, and those who still hold files get ENOTCONN. `before_stop` is called when
+  // that has been done, while requests are still served: whoever waits for one must end there.
+  void Run(const std::function<void()>& before_stop = {});
 
   // The kernel forgets what it has cached of these bytes of the volume; it may write dirty mapped
   // pages back through us first, so not to be called by a worker. From any thread, as long as the

@@ -77,6 +77,8 @@ class Array : public Volume {
   // faulty member again is OK.
   virtual absl::Status FailMember(size_t member_index, std::string_view why) = 0;
 
+  // More than two members are lost: nothing is written, nothing can be made whole.
+  virtual bool is_broken() const { return false; }
   // The first run of stripes at or after `from_stripe` whose parity is in doubt (I12); none when
   // all is well.
   virtual std::optional<StripeRange> NextDoubt(uint64_t /*from_stripe*/) const {

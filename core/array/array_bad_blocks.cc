@@ -60,6 +60,7 @@ absl::Status ArrayImpl::RecordHoles(const std::vector<MemberPart>& holes) {
 // Takes off the list who need not be failed: those of whom a bad block could be noted.
 absl::Status ArrayImpl::NoteBadBlocks(MemberFailures* failures) {
   MemberFailures left;
+  absl::Status full;
   for (const MemberFailure& failure : *failures) {
     ArrayMember& member = *members_[failure.index];
     if (failure.bad.empty() || member.faulty) {
@@ -69,7 +70,8 @@ absl::Status ArrayImpl::NoteBadBlocks(MemberFailures* failures) {
     bool has_room = false;
     const absl::Status status = NoteBadBlock(member, failure.bad, &has_room);
     if (!status.ok() && IsFull(ErrnoOf(status))) {
-      return status;
+      full.Update(status);
+      continue;
     }
     if (!status.ok() || !has_room) {
       left.push_back({failure.index, absl::StrCat(failure.why, ", and its bad-block log ",
@@ -81,7 +83,7 @@ absl::Status ArrayImpl::NoteBadBlocks(MemberFailures* failures) {
         absl::StrCat(failure.bad.size(), " bytes at ", failure.bad.begin, ": ", failure.why));
   }
   *failures = std::move(left);
-  return absl::OkStatus();
+  return full;
 }
 
 // What was written comes first, or a loss of power would leave old bytes that are called good. A

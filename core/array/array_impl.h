@@ -108,6 +108,7 @@ class ArrayImpl final : public Array {
 
   const ArrayGeometry& geometry() const override { return geometry_; }
   bool read_only() const override { return read_only_.load(std::memory_order_acquire); }
+  bool is_broken() const override { return failed_.load(std::memory_order_acquire); }
 
   absl::Status Read(uint64_t offset_bytes, std::span<std::byte> out) override;
   absl::Status Write(uint64_t offset_bytes, std::span<const std::byte> data) override;
@@ -286,6 +287,7 @@ class ArrayImpl final : public Array {
   void BeginMirroring(ArrayMember& replacement) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   void AddMirrorFailures(MemberFailures* failures) const ABSL_LOCKS_EXCLUDED(state_);
   absl::Status TryEndRecovery() ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
+  void TakeOver(ArrayMember& replacement, uint32_t slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   void TakeSlot(ArrayMember& replacement, uint32_t slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   void ForgetMirrors(uint32_t slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
   ArrayMember* ReplacementOf(uint32_t slot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);

@@ -73,7 +73,8 @@ void ArrayImpl::ClearIdleBits() {
     // Degraded, bits tell a returning member what it missed; those of writes that others are about
     // to fail a member for must stay as well.
     if (InSyncSlots() < geometry_.raid_disks() || !doubt_.empty() || OwesParity() ||
-        unsettled_.load(std::memory_order_acquire) != 0) {
+        unsettled_.load(std::memory_order_acquire) != 0 ||
+        !recorded_.load(std::memory_order_acquire)) {
       intent_->Age();
       return;
     }

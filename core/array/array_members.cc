@@ -276,7 +276,8 @@ absl::Status ArrayImpl::RemoveMember(size_t member_index) {
   if (!member->faulty && !member->spare) {
     return ErrnoStatus(EBUSY, absl::StrCat(member->path, ": is in use: fail it first"));
   }
-  if (member->mirror != nullptr && unsettled_.load(std::memory_order_acquire) != 0) {
+  if (member->mirror != nullptr && (unsettled_.load(std::memory_order_acquire) != 0 ||
+                                    failed_.load(std::memory_order_acquire))) {
     return ErrnoStatus(EBUSY, absl::StrCat(member->path, ": a member is about to be failed"));
   }
   if (member->faulty && !recorded_.load(std::memory_order_acquire)) {

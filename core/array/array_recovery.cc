@@ -251,10 +251,13 @@ absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings
   EngineResult result;
   MemberFailures failures;
   std::vector<ArrayMember*> members;
-  bool is_known = false;  // all that could not be recovered is in the bad-block logs
+  std::vector<MemberPart> holes;  // that the bad-block logs do not have yet
   int full = 0;
   {
     GateShare share(members_gate_);
+    if (!view_.writable) {
+      return MayChangeMembers();
+    }
     std::vector<RecoverTarget> targets;
     {
       absl::MutexLock lock(&state_);
@@ -267,9 +270,9 @@ absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings
                          .from_bytes = member->valid_bytes.load(std::memory_order_acquire)});
     }
     const auto move = [&] {
-      is_known = UnknownHoles(members, recovered).empty();
+      holes = UnknownHoles(members, recovered);
       for (ArrayMember* const member : members) {
-        if (is_known && member->valid_bytes.load(std::memory_order_acquire) < end_bytes) {
+        if (holes.empty() && member->valid_bytes.load(std::memory_order_acquire) < end_bytes) {
           member->valid_bytes.store(end_bytes, std::memory_order_release);
         }
       }
@@ -296,11 +299,11 @@ absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings
   if (result.error != 0 && result.error != EIO) {
     return SystemError(result.error, "rebuild stopped");
   }
-  if (is_known) {
+  if (holes.empty()) {
     findings->skipped_stripes += result.skipped_stripes;
     return absl::OkStatus();
   }
-  return RecordHoles(UnknownHoles(members, recovered));
+  return RecordHoles(holes);
 }
 
 // ---- What could not be recovered ----

@@ -65,10 +65,6 @@ uint64_t ArrayImpl::ResyncCheckpointBytes() const {
 }
 
 absl::Status ArrayImpl::Suspend(uint64_t lo_bytes, uint64_t hi_bytes) {
-  if (lo_bytes > hi_bytes) {
-    return ErrnoStatus(EINVAL,
-                       absl::StrCat("suspend_lo ", lo_bytes, " lies beyond suspend_hi ", hi_bytes));
-  }
   GateClosure closed(writes_gate_);  // what was in flight has ended
   suspend_lo_.store(lo_bytes, std::memory_order_release);
   suspend_hi_.store(hi_bytes, std::memory_order_release);
@@ -76,8 +72,9 @@ absl::Status ArrayImpl::Suspend(uint64_t lo_bytes, uint64_t hi_bytes) {
 }
 
 bool ArrayImpl::IsSuspended(uint64_t offset_bytes, uint64_t length_bytes) const {
-  return offset_bytes < suspend_hi_.load(std::memory_order_acquire) &&
-         suspend_lo_.load(std::memory_order_acquire) < offset_bytes + length_bytes;
+  const uint64_t lo_bytes = suspend_lo_.load(std::memory_order_acquire);
+  const uint64_t hi_bytes = suspend_hi_.load(std::memory_order_acquire);
+  return lo_bytes < hi_bytes && offset_bytes < hi_bytes && lo_bytes < offset_bytes + length_bytes;
 }
 
 }  // namespace mdvol

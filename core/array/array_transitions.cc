@@ -151,9 +151,14 @@ absl::Status ArrayImpl::FailMembers(const MemberFailures& failures) {
     return absl::OkStatus();  // nothing was skipped, nothing is recorded
   }
   MemberFailures to_fail = failures;
-  MDVOL_RETURN_IF_ERROR(NoteBadBlocks(&to_fail));
+  // A log that has no space keeps nobody in the array whose write has failed.
+  const absl::Status noted =
+      failed_.load(std::memory_order_acquire) ? absl::OkStatus() : NoteBadBlocks(&to_fail);
   MDVOL_RETURN_IF_ERROR(TakeOut(to_fail));
-  return recorded_.load(std::memory_order_acquire) ? absl::OkStatus() : WriteGeneration();
+  if (!recorded_.load(std::memory_order_acquire)) {
+    MDVOL_RETURN_IF_ERROR(WriteGeneration());
+  }
+  return noted;
 }
 
 // Takes members out together, in memory. None of them, and EIO, when the array cannot live without
@@ -201,8 +206,8 @@ void ArrayImpl::TakeOut(ArrayMember& member, const std::string& why) {
     member.want_replacement = false;
     ArrayMember* const replacement =
         member.slot.has_value() ? ReplacementOf(*member.slot) : nullptr;
-    if (replacement != nullptr) {  // takes over with what it has got
-      TakeSlot(*replacement, *member.slot);
+    if (replacement != nullptr) {
+      TakeOver(*replacement, *member.slot);
     }
     if (member.slot.has_value()) {
       ForgetMirrors(*member.slot);
@@ -214,6 +219,26 @@ void ArrayImpl::TakeOut(ArrayMember& member, const std::string& why) {
   if (failure_listener_) {
     failure_listener_();
   }
+}
+
+// A replacement takes over with what it has got. What was left out because a write to the member
+// had failed already never came to it either: it is filled anew from there. One that could not be
+// written itself goes with the member.
+void ArrayImpl::TakeOver(ArrayMember& replacement, uint32_t slot) {
+  if (replacement.mirror != nullptr && replacement.mirror->replacement_error() != 0) {
+    replacement.faulty = true;
+    events_.Add(EventLevel::kError, "member failed", replacement.name,
+                "it could not be written when the member failed that it should replace");
+    return;
+  }
+  if (const std::optional<uint64_t> stale = engine_.FirstStale(slot); stale.has_value()) {
+    const uint64_t begin = *stale << geometry_.chunk_shift();
+    if (replacement.valid_bytes.load(std::memory_order_acquire) > begin) {
+      replacement.valid_bytes.store(begin, std::memory_order_release);
+    }
+    replacement.checkpoint_bytes = std::min(replacement.checkpoint_bytes, begin);
+  }
+  TakeSlot(replacement, slot);
 }
 
 // The third loss: writing stops, mending included; what can be read still is.

@@ -3,6 +3,7 @@
 #include "core/device/mirror_device.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "core/device/request_check.h"
@@ -91,7 +92,12 @@ void MirrorDevice::Wait(IoRequest& request) {
   original_.Wait(request);
   if (copy != nullptr) {
     replacement_.Wait(*copy);
-    NoteError(copy->error);
+    // A full file system fails nobody (I13): whoever wrote is told, and puts both back.
+    if (copy->error != ENOSPC && copy->error != EDQUOT) {
+      NoteError(copy->error);
+    } else if (request.error == 0) {
+      request.error = copy->error;
+    }
   }
 }
 

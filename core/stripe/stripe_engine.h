@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -91,6 +92,10 @@ class StripeEngine {
 
   // For whoever wants to know how many wait for a stripe.
   StripeLocks& locks() { return locks_; }
+
+  // The first stripe in which a write to the slot has failed, or was left out because of that; to
+  // be asked before MembersChanged.
+  std::optional<uint64_t> FirstStale(uint32_t slot) const { return unsettled_.FirstStale(slot); }
 
   // To be called when a slot has lost or gained its member, before the next call with the new view.
   void MembersChanged(const MemberView& members) { unsettled_.MembersChanged(members); }

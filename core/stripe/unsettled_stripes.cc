@@ -68,6 +68,20 @@ void UnsettledStripes::ApplyTo(StripeFacts& facts, MemberErrors* errors) {
   UpdateCount();
 }
 
+std::optional<uint64_t> UnsettledStripes::FirstStale(uint32_t slot) const {
+  std::optional<uint64_t> first;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [stripe, unsettled] : stripes_) {
+    const bool is_stale =
+        std::any_of(unsettled.stale.begin(), unsettled.stale.end(),
+                    [slot](const StaleBlock& block) { return block.error.slot == slot; });
+    if (is_stale && stripe < first.value_or(stripe + 1)) {
+      first = stripe;
+    }
+  }
+  return first;
+}
+
 void UnsettledStripes::MembersChanged(const MemberView& members) {
   absl::MutexLock lock(&mutex_);
   absl::erase_if(stripes_, [&](auto& entry) {

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -37,6 +38,9 @@ class UnsettledStripes {
   // Makes the facts of a stripe true. The errors of the stale blocks are added to *errors: who
   // skips a block may not be acknowledged before its member has been failed either (I3).
   void ApplyTo(StripeFacts& facts, MemberErrors* errors);
+
+  // The first stripe in which the slot's block is stale; none when none is.
+  std::optional<uint64_t> FirstStale(uint32_t slot) const;
 
   // A stale block is settled when its member has left the slot.
   void MembersChanged(const MemberView& members);
@@ -61,7 +65,7 @@ class UnsettledStripes {
     count_.store(stripes_.size(), std::memory_order_relaxed);
   }
 
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   absl::flat_hash_map<uint64_t, Unsettled> stripes_ ABSL_GUARDED_BY(mutex_);
   std::atomic<size_t> count_ = 0;  // stripes_.size()
 };

@@ -67,6 +67,12 @@ bool SyncEngine::TakePoke(absl::Duration patience) {
   return std::exchange(poked_, false);
 }
 
+// What has failed is looked at again then: it counts as needed from now on.
+bool SyncEngine::IsPoked() const {
+  absl::MutexLock lock(&poke_mutex_);
+  return poked_;
+}
+
 // ---- What starts ----
 
 // A poke that came before a run is answered by it; one that comes during it gives what has failed
@@ -92,12 +98,12 @@ void SyncEngine::Loop() {
 }
 
 std::optional<SyncAction> SyncEngine::Needed() const {
-  if (array_.read_only()) {
+  if (array_.read_only() || array_.is_broken()) {
     return std::nullopt;
   }
   {
     absl::MutexLock lock(&mutex_);
-    if (frozen_ || stalled_) {
+    if (frozen_ || (stalled_ && !IsPoked())) {
       return std::nullopt;
     }
   }

@@ -99,6 +99,7 @@ class SyncEngine {
   void Loop() ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether there was a poke, waiting for one as long as that.
   bool TakePoke(absl::Duration patience) ABSL_LOCKS_EXCLUDED(poke_mutex_);
+  bool IsPoked() const ABSL_LOCKS_EXCLUDED(poke_mutex_);
   // What is needed by itself; none when nothing is, or when it has failed and nothing has changed.
   std::optional<SyncAction> Needed() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::optional<SyncAction> BeginNext() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -133,7 +134,7 @@ class SyncEngine {
   uint64_t runs_ended_ ABSL_GUARDED_BY(mutex_) = 0;
   SyncStatus shown_ ABSL_GUARDED_BY(mutex_);  // all that outlives a run
 
-  absl::Mutex poke_mutex_ ABSL_ACQUIRED_AFTER(mutex_);
+  mutable absl::Mutex poke_mutex_ ABSL_ACQUIRED_AFTER(mutex_);
   bool poked_ ABSL_GUARDED_BY(poke_mutex_) = false;
 
   std::thread thread_;

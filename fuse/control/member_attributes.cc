@@ -1,5 +1,6 @@
 // See attribute.h: md/dev-NAME/.
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -26,7 +27,11 @@ absl::Status Remove(const Subject& subject) {
   const size_t index = subject.member->index;
   FaultDevice* const fault = subject.context.faults.Take(index);
   const absl::Status status = subject.context.array.RemoveMember(index);
-  if (!status.ok() && fault != nullptr) {
+  // It may have gone, and its device with it, although not all could be recorded.
+  const ArraySnapshot after = subject.context.array.Snapshot();
+  const bool is_there = std::any_of(after.members.begin(), after.members.end(),
+                                    [index](const MemberSnapshot& m) { return m.index == index; });
+  if (is_there && fault != nullptr) {
     subject.context.faults.Put(index, fault);
   }
   return status;

@@ -117,16 +117,28 @@ TEST_F(MirrorDeviceTest, BothWorkSideBySide) {
 
 TEST_F(MirrorDeviceTest, AReplacementThatFailsFailsNoRequestAndIsLeftAlone) {
   alignas(512) std::byte data[512] = {};
-  int error = ENOSPC;
+  int error = EIO;
   replacement_.set_fails([&](const IoRequest&) { return error; });
   EXPECT_EQ(Write(mirror_, 512, data), 0);
   EXPECT_EQ(mirror_.replacement_error(), 0) << "metadata is none of its business";
   EXPECT_EQ(Write(mirror_, kOriginalOffset, data), 0);
-  EXPECT_EQ(mirror_.replacement_error(), ENOSPC);
-  error = EIO;
+  EXPECT_EQ(mirror_.replacement_error(), EIO);
+  error = ENXIO;
   EXPECT_EQ(Zero(mirror_, kOriginalOffset, 512), 0);
-  EXPECT_EQ(mirror_.replacement_error(), ENOSPC) << "the first one counts";
+  EXPECT_EQ(mirror_.replacement_error(), EIO) << "the first one counts";
   EXPECT_EQ(Count("replacement", IoKind::kZero), 0u);
+}
+
+// I13
+TEST_F(MirrorDeviceTest, AFullFileSystemUnderTheReplacementIsTheWritersBusiness) {
+  alignas(512) std::byte data[512] = {};
+  for (const int error : {ENOSPC, EDQUOT}) {
+    replacement_.set_fails([error](const IoRequest&) { return error; });
+    EXPECT_EQ(Write(mirror_, kOriginalOffset, data), error);
+    EXPECT_EQ(mirror_.replacement_error(), 0);
+  }
+  original_.set_fails([](const IoRequest&) { return EIO; });
+  EXPECT_EQ(Write(mirror_, kOriginalOffset, data), EIO);
 }
 
 TEST_F(MirrorDeviceTest, TheOriginalsErrorIsTheRequests) {
