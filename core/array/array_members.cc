@@ -397,6 +397,10 @@ absl::Status ArrayImpl::SetReplacement(size_t member_index, std::optional<size_t
       return ErrnoStatus(EBUSY,
                          absl::StrCat(spare->path, ": is no spare that could take its place"));
     }
+    if (spare != nullptr && unsettled_.load(std::memory_order_acquire) != 0) {
+      return ErrnoStatus(EBUSY,
+                         "a member is about to be failed: try again");  // which would be lost
+    }
     member->want_replacement = true;
     spare = spare == nullptr ? FirstSpareFor(*member) : spare;
   }
