@@ -25,12 +25,11 @@
 #include "fuse/members.h"
 #include "fuse/mountpoint.h"
 #include "fuse/outcome.h"
+#include "fuse/mount_policies.h"
 #include "fuse/session.h"
 #include "fuse/startup_guard.h"
 #include "fuse/tree.h"
 #include "fuse/volume_file.h"
-#include "policies/selection.h"
-#include "policies/unthrottled.h"
 
 namespace mdvol {
 namespace {
@@ -39,16 +38,6 @@ std::string AbsolutePath(const std::string& path) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
   return error ? path : absolute.lexically_normal().string();
-}
-
-absl::Status SelectPolicies(const PolicyConfig& config, PolicySelection& policies) {
-  for (const PolicyFamilyInfo& info : kPolicyFamilies) {
-    const std::optional<PolicyChoice>& choice = config.choices[IndexOf(info.family)];
-    if (choice.has_value()) {
-      MDVOL_RETURN_IF_ERROR(Annotate(policies.Switch(info.family, choice->name), choice->where));
-    }
-  }
-  return absl::OkStatus();
 }
 
 // Under whichever names: a line in the middle of a member would be the end of it.
@@ -81,7 +70,6 @@ std::string IgnoredSections(const Config& config) {
     }
   };
   add(!config.policy.plugins.empty(), "plugins of [policy]");
-  add(!config.policy.options.empty(), "[policy.options]");
   add(has_model, "[member_model]");
   return ignored;
 }
@@ -117,11 +105,12 @@ VolumeFileOptions FileOptions(const VolumeConfig& config) {
   return options;
 }
 
-ArrayOptions StartOptions(const ArrayConfig& config) {
+ArrayOptions StartOptions(const ArrayConfig& config, const PolicySet& policies) {
   ArrayOptions options;
   options.assembly.force = config.force.value_or(false);
   options.assembly.run = config.run.value_or(false);
   options.assembly.read_only = config.read_only.value_or(false);
+  options.policies = &policies;
   return options;
 }
 
@@ -163,22 +152,22 @@ SyncOptions EngineOptions(const SyncConfig& config, Invalidator& invalidator) {
 // anything by himself any more, then what waits is let go.
 class Mount {
  public:
-  Mount(const MountRequest& request, Array& array, EventLog& events, PolicySelection& policies,
+  Mount(const MountRequest& request, Array& array, EventLog& events, MountPolicies& policies,
         const std::map<std::string, FaultDevice*>& faults_by_path, const OutcomeSource& outcome)
       : request_(request),
         array_(array),
         events_(events),
         snapshot_(array.Snapshot()),
-        engine_(array, pacing_, SystemClock(), events,
+        engine_(array, policies.set.resync_pacing, SystemClock(), events,
                 EngineOptions(request.config.sync, invalidator_)),
         suspension_(array),
         volume_(array, FileOptions(request.config.volume), SystemClock()),
         control_({array,
                   events,
-                  policies,
+                  policies.selection,
                   faults_,
                   [this] { return volume_.opener_count(); },
-                  {::getpid(), request.version, &policies, outcome.name()},
+                  {::getpid(), request.version, &policies.selection, outcome.name()},
                   &engine_,
                   &suspension_,
                   [this](const std::string& path, AddMode mode) {
@@ -230,7 +219,6 @@ class Mount {
   const ArraySnapshot snapshot_;  // of the start
   FaultTable faults_;
   Invalidator invalidator_;
-  UnthrottledPacing pacing_;
   SyncEngine engine_;
   Suspension suspension_;
   VolumeFile volume_;
@@ -240,7 +228,7 @@ class Mount {
 };
 
 absl::Status ServeArray(const MountRequest& request, Array& array, EventLog& events,
-                        PolicySelection& policies,
+                        MountPolicies& policies,
                         const std::map<std::string, FaultDevice*>& faults_by_path,
                         const OutcomeSource& outcome, const ReportReady& report_ready) {
   MDVOL_RETURN_IF_ERROR(SetConfiguredFaults(request.config, array.Snapshot(), faults_by_path));
@@ -252,7 +240,7 @@ absl::Status ServeArray(const MountRequest& request, Array& array, EventLog& eve
 
 absl::StatusOr<MountRequest> ResolveMountRequest(MountRequest request) {
   MDVOL_RETURN_IF_ERROR(CheckConfig(request.config));
-  PolicySelection policies;
+  MountPolicies policies;
   MDVOL_RETURN_IF_ERROR(SelectPolicies(request.config.policy, policies));
   MDVOL_ASSIGN_OR_RETURN(request.options, CheckMountOptions(request.options, ::geteuid() == 0,
                                                             SystemHasUserAllowOther()));
@@ -277,15 +265,16 @@ absl::Status ServeMount(const MountRequest& request, const ReportReady& report_r
   sink = EventLog::Listener();
   WarnOfIgnored(request.config, events);
   WarnOfHidden(request.mountpoint, events);
-  PolicySelection policies;
+  MountPolicies policies;
   MDVOL_RETURN_IF_ERROR(SelectPolicies(request.config.policy, policies));
 
   MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<OutcomeSource> outcome, OutcomeSource::Listen());
 
   MDVOL_ASSIGN_OR_RETURN(OpenedMembers opened, OpenMembers(request.config, SystemClock()));
-  MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<Array> array,
-                         Array::Start(std::move(opened.members), StartOptions(request.config.array),
-                                      SystemClock(), events));
+  MDVOL_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Array> array,
+      Array::Start(std::move(opened.members), StartOptions(request.config.array, policies.set),
+                   SystemClock(), events));
   guard.reset();
   const absl::Status served =
       ServeArray(request, *array, events, policies, opened.faults_by_path, *outcome, report_ready);

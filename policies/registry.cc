@@ -4,36 +4,99 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cmath>
 #include <string>
+
+#include "core/base/status.h"
+#include "policies/bypass.h"
+#include "policies/extent.h"
+#include "policies/inline_parity.h"
+#include "policies/unlimited.h"
+#include "policies/unthrottled.h"
 
 namespace mdvol {
 namespace {
 
-constexpr std::array<PolicyEntry, 5> kPolicies{{
-    {PolicyFamily::kDegradedRead, "bypass",
-     "reads only what was asked for; a lost chunk is rebuilt from the same bytes of the survivors"},
-    {PolicyFamily::kResyncPacing, "unthrottled",
-     "goes as fast as the members allow, whatever else they are asked for"},
-    {PolicyFamily::kResyncRequest, "extent",
-     "one large request to each member per window, all members side by side"},
-    {PolicyFamily::kWriteAdmission, "unlimited", "every write goes to the members at once"},
-    {PolicyFamily::kParityWorkers, "inline",
-     "the thread that carries a write computes its parity; no thread of its own"},
-}};
+constexpr std::array kPolicies{
+    Entry<BypassReads>("bypass",
+                       "reads only what was asked for; a lost chunk is rebuilt from the same bytes "
+                       "of the survivors"),
+    Entry<UnthrottledPacing>("unthrottled",
+                             "goes as fast as the members allow, whatever else they are asked for"),
+    Entry<ExtentRequests>("extent",
+                          "one large request to each member per window, all members side by side"),
+    Entry<UnlimitedWrites>("unlimited", "every write goes to the members at once"),
+    Entry<InlineParity>(
+        "inline", "the thread that carries a write computes its parity; no thread of its own"),
+};
+
+bool IsOptionName(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+bool IsSound(const PolicyOptionInfo& option) {
+  return option.name != nullptr && option.what != nullptr && IsOptionName(option.name) &&
+         std::isfinite(option.least) && std::isfinite(option.most) &&
+         option.least <= option.standard && option.standard <= option.most;
+}
+
+// As names go into file names and messages: no blanks, no slash.
+bool IsPolicyName(std::string_view name) {
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  });
+}
 
 }  // namespace
 
-std::span<const PolicyEntry> AllPolicies() { return kPolicies; }
-
-std::span<const PolicyEntry> PoliciesOf(PolicyFamily family) {
-  const auto is_of_family = [family](const PolicyEntry& entry) { return entry.family == family; };
-  const auto first = std::find_if(kPolicies.begin(), kPolicies.end(), is_of_family);
-  const auto last = std::find_if_not(first, kPolicies.end(), is_of_family);
-  return {first, last};
+std::optional<size_t> PolicyEntry::FindOption(std::string_view option_name) const {
+  for (size_t i = 0; i < options.size(); ++i) {
+    if (option_name == options[i].name) {
+      return i;
+    }
+  }
+  return std::nullopt;
 }
 
-const PolicyEntry* FindPolicy(PolicyFamily family, std::string_view name) {
-  for (const PolicyEntry& entry : PoliciesOf(family)) {
+std::span<const PolicyEntry> BuiltInPolicies() { return kPolicies; }
+
+Registry::Registry() {
+  for (const PolicyEntry& entry : kPolicies) {
+    entries_[IndexOf(entry.family)].push_back(entry);
+  }
+}
+
+absl::Status Registry::Add(const PolicyEntry& entry) {
+  const std::string family(PolicyFamilyName(entry.family));
+  const std::string name(entry.name);
+  if (!IsPolicyName(entry.name) || entry.make == nullptr) {
+    return UsageError("policy " + family + ": '" + name +
+                      "' is no name for a policy: use letters, digits, '-', '_' and '.'");
+  }
+  for (const PolicyOptionInfo& option : entry.options) {
+    if (!IsSound(option)) {
+      return UsageError("policy " + family + " " + name + ": option '" +
+                        (option.name == nullptr ? "" : option.name) +
+                        "' is malformed: see PolicyOptionInfo");
+    }
+  }
+  if (Find(entry.family, entry.name) != nullptr) {
+    return ErrnoStatus(EEXIST, "policy " + family + ": there is a '" + name + "' already");
+  }
+  entries_[IndexOf(entry.family)].push_back(entry);
+  return absl::OkStatus();
+}
+
+std::span<const PolicyEntry> Registry::Of(PolicyFamily family) const {
+  return entries_[IndexOf(family)];
+}
+
+const PolicyEntry* Registry::Find(PolicyFamily family, std::string_view name) const {
+  for (const PolicyEntry& entry : Of(family)) {
     if (entry.name == name) {
       return &entry;
     }
@@ -41,9 +104,9 @@ const PolicyEntry* FindPolicy(PolicyFamily family, std::string_view name) {
   return nullptr;
 }
 
-std::string PolicyNames(PolicyFamily family) {
+std::string Registry::Names(PolicyFamily family) const {
   std::string names;
-  for (const PolicyEntry& entry : PoliciesOf(family)) {
+  for (const PolicyEntry& entry : Of(family)) {
     names += names.empty() ? "" : ", ";
     names += entry.name;
   }

@@ -11,6 +11,7 @@ namespace mdvol {
 
 class UnthrottledPacing final : public ResyncPacing {
  public:
+  explicit UnthrottledPacing(PolicyNumbers /*numbers*/ = {}) {}
   ResyncDecision Decide(const ResyncFacts& facts) override;
 };
 

@@ -37,6 +37,7 @@
 
 namespace mdvol {
 
+struct PolicySet;                 // core/policy/policy_set.h
 struct SyncFindings;              // core/stripe/sync_types.h
 enum class RepairMode : uint8_t;  // there too
 
@@ -57,6 +58,8 @@ struct ArrayOptions {
   // The state of the volume's policies and knobs, md's defaults.
   uint32_t rmw_level = 1;
   uint32_t safe_mode_delay_ms = 200;
+  // What the engine's choices follow; outlives the array. Null: the simplest of each family.
+  const PolicySet* policies = nullptr;
 };
 
 class Array : public Volume {

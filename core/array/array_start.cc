@@ -59,7 +59,8 @@ ArrayImpl::ArrayImpl(const ArrayGeometry& geometry, const ArrayOptions& options,
       clock_(clock),
       events_(events),
       doubt_(geometry.stripe_count(), stripes_per_doubt),
-      engine_(geometry, [this](uint64_t stripe) { return doubt_.Contains(stripe); }),
+      engine_(
+          geometry, [this](uint64_t stripe) { return doubt_.Contains(stripe); }, options.policies),
       read_only_(options.assembly.read_only),
       safe_mode_delay_ms_(options.safe_mode_delay_ms) {
   engine_.set_rmw_level(options.rmw_level);

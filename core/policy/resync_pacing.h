@@ -1,12 +1,15 @@
 // resync_pacing: how much of the members a resync takes while others use them. The policy is asked
 // before every window, and again after the wait that it demanded; it sees facts and knows nothing
-// of members. Implementations are in policies/. A policy may keep state of its own; the engine asks
-// from one thread at a time.
+// of members. With no policy: never a wait. Implementations are in policies/. A policy may keep
+// state of its own; the engine asks from one thread at a time.
 
 #ifndef MDVOL_CORE_POLICY_RESYNC_PACING_H_
 #define MDVOL_CORE_POLICY_RESYNC_PACING_H_
 
 #include <cstdint>
+
+#include "core/policy/families.h"
+#include "core/policy/policy.h"
 
 namespace mdvol {
 
@@ -26,9 +29,9 @@ struct ResyncDecision {
   uint64_t wait_ns = 0;  // 0: go
 };
 
-class ResyncPacing {
+class ResyncPacing : public Policy {
  public:
-  virtual ~ResyncPacing() = default;
+  static constexpr PolicyFamily kFamily = PolicyFamily::kResyncPacing;
   virtual ResyncDecision Decide(const ResyncFacts& facts) = 0;
 };
 

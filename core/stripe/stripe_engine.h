@@ -22,6 +22,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "core/geometry/geometry.h"
+#include "core/policy/policy_set.h"
 #include "core/stripe/read_executor.h"
 #include "core/stripe/stripe_locks.h"
 #include "core/stripe/sync_types.h"
@@ -45,9 +46,10 @@ struct EngineResult {
 class StripeEngine {
  public:
   // `in_doubt` tells whether a stripe's parity may not be trusted (I12); it is asked by many
-  // threads and must be cheap.
-  StripeEngine(const ArrayGeometry& geometry, std::function<bool(uint64_t stripe)> in_doubt)
-      : geometry_(geometry), in_doubt_(std::move(in_doubt)) {}
+  // threads and must be cheap. `policies` may be null, and outlives the engine.
+  StripeEngine(const ArrayGeometry& geometry, std::function<bool(uint64_t stripe)> in_doubt,
+               const PolicySet* policies = nullptr)
+      : geometry_(geometry), in_doubt_(std::move(in_doubt)), policies_(policies) {}
 
   void set_rmw_level(uint32_t level) { rmw_level_.store(level, std::memory_order_relaxed); }
   uint32_t rmw_level() const { return rmw_level_.load(std::memory_order_relaxed); }
@@ -137,6 +139,7 @@ class StripeEngine {
 
   const ArrayGeometry geometry_;
   const std::function<bool(uint64_t)> in_doubt_;
+  const PolicySet* const policies_;
   std::atomic<uint32_t> rmw_level_{1};
   StripeLocks locks_;
   UnsettledStripes unsettled_;

@@ -20,8 +20,8 @@ constexpr absl::Duration kRetry = absl::Seconds(30);
 
 }  // namespace
 
-SyncEngine::SyncEngine(Array& array, ResyncPacing& pacing, Clock& clock, EventLog& events,
-                       SyncOptions options)
+SyncEngine::SyncEngine(Array& array, const PolicySlot<ResyncPacing>& pacing, Clock& clock,
+                       EventLog& events, SyncOptions options)
     : array_(array),
       pacing_(pacing),
       clock_(clock),

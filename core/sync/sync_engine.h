@@ -25,6 +25,7 @@
 #include "core/array/array.h"
 #include "core/array/events.h"
 #include "core/base/clock.h"
+#include "core/policy/policy_slot.h"
 #include "core/policy/resync_pacing.h"
 #include "core/sync/sync_action.h"
 #include "core/sync/sync_speed.h"
@@ -45,7 +46,7 @@ struct SyncOptions {
 class SyncEngine {
  public:
   // Everything referred to must outlive the engine.
-  SyncEngine(Array& array, ResyncPacing& pacing, Clock& clock, EventLog& events,
+  SyncEngine(Array& array, const PolicySlot<ResyncPacing>& pacing, Clock& clock, EventLog& events,
              SyncOptions options);
   ~SyncEngine();
   SyncEngine(const SyncEngine&) = delete;
@@ -118,7 +119,7 @@ class SyncEngine {
   void TellRepaired(const SyncFindings& findings);
 
   Array& array_;
-  ResyncPacing& pacing_;
+  const PolicySlot<ResyncPacing>& pacing_;
   Clock& clock_;
   EventLog& events_;
   const uint64_t checkpoint_interval_ns_;

@@ -145,13 +145,17 @@ std::optional<StripeRange> SyncEngine::Take(SyncWork& work) {
 }
 
 bool SyncEngine::WaitsForPace() {
+  const std::shared_ptr<ResyncPacing> pacing = pacing_.Get();
+  if (pacing == nullptr) {
+    return false;
+  }
   ResyncFacts facts;
   facts.now_ns = clock_.NowNs();
   facts.mark_ns = run_->speed.mark_ns();
   facts.bytes_since_mark = run_->speed.bytes_since_mark();
   facts.speed_min = shown_.speed_min_bytes.value_or(kDefaultSpeedMinBytes);
   facts.speed_max = shown_.speed_max_bytes.value_or(kDefaultSpeedMaxBytes);
-  const ResyncDecision decision = pacing_.Decide(facts);
+  const ResyncDecision decision = pacing->Decide(facts);
   if (decision.wait_ns == 0) {
     return false;
   }

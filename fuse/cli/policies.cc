@@ -20,30 +20,45 @@ struct PoliciesOptions {
 };
 
 void PrintText(std::ostream& out) {
+  const Registry registry;
   size_t width = 0;
-  for (const PolicyEntry& entry : AllPolicies()) {
+  for (const PolicyEntry& entry : BuiltInPolicies()) {
     width = std::max(width, entry.name.size());
   }
   for (const PolicyFamilyInfo& info : kPolicyFamilies) {
     out << info.name << ": " << info.decides << '\n';
-    for (const PolicyEntry& entry : PoliciesOf(info.family)) {
-      const bool is_default = &entry == &PoliciesOf(info.family).front();
+    for (const PolicyEntry& entry : registry.Of(info.family)) {
+      const bool is_default = &entry == &registry.Of(info.family).front();
       out << (is_default ? "  * " : "    ") << std::left << std::setw(static_cast<int>(width))
           << entry.name << "  " << entry.summary << '\n';
     }
   }
 }
 
+nlohmann::ordered_json OptionsOf(const PolicyEntry& entry) {
+  auto options = nlohmann::ordered_json::array();
+  for (const PolicyOptionInfo& option : entry.options) {
+    options.push_back({{"name", option.name},
+                       {"default", option.standard},
+                       {"least", option.least},
+                       {"most", option.most},
+                       {"what", option.what}});
+  }
+  return options;
+}
+
 void PrintJson(std::ostream& out) {
+  const Registry registry;
   auto families = nlohmann::ordered_json::array();
   for (const PolicyFamilyInfo& info : kPolicyFamilies) {
     auto policies = nlohmann::ordered_json::array();
-    for (const PolicyEntry& entry : PoliciesOf(info.family)) {
-      policies.push_back({{"name", entry.name}, {"summary", entry.summary}});
+    for (const PolicyEntry& entry : registry.Of(info.family)) {
+      policies.push_back(
+          {{"name", entry.name}, {"summary", entry.summary}, {"options", OptionsOf(entry)}});
     }
     families.push_back({{"family", info.name},
                         {"decides", info.decides},
-                        {"default", PoliciesOf(info.family).front().name},
+                        {"default", registry.Of(info.family).front().name},
                         {"policies", policies}});
   }
   out << families.dump(2) << '\n';

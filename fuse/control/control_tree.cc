@@ -44,6 +44,7 @@ class Access {
   Items Array() const;
   Items Member(const MemberSnapshot& member) const;
   Items Policies() const;
+  void AddOptions(const PolicyFamilyInfo& family, Items& items) const;
   void AddAttributes(std::span<const Attribute> table, const MemberSnapshot* member,
                      Items& items) const;
 
@@ -136,8 +137,22 @@ Items Access::Policies() const {
     item.store = [this, family = info.family](std::string_view name) {
       return context_.policies.Switch(family, name);
     };
+    AddOptions(info, items);
   }
   return items;
+}
+
+// Those of the active policy, as FAMILY.KEY; another policy has others.
+void Access::AddOptions(const PolicyFamilyInfo& family, Items& items) const {
+  for (const auto& [option, value] : context_.policies.ActiveOptions(family.family)) {
+    Item& item = items.emplace_back();
+    item.entry = {std::string(family.name) + "." + std::string(option), ControlKind::kFile, true,
+                  false};
+    item.show = [value = value] { return TextLine(value); };
+    item.store = [this, family = family.family, option = option](std::string_view text) {
+      return context_.policies.SetActiveOption(family, option, text);
+    };
+  }
 }
 
 absl::StatusOr<Item> Access::Find(std::string_view path) const {

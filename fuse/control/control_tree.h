@@ -4,6 +4,7 @@
 //   md/ATTRIBUTE md/bitmap/ATTRIBUTE           tables (attribute.h)
 //   md/rdN -> dev-NAME                         one per slot with a member that works
 //   md/dev-NAME/ATTRIBUTE                      one folder per member
+//   md/policy/FAMILY.KEY                       an option of the active policy, a number
 //   md/policy/FAMILY                           "[active] other …", a name switches
 //
 // Every access takes a snapshot of the array and answers from it. Thread-safe; holds no lock.

@@ -38,11 +38,14 @@ class TestPacing final : public ResyncPacing {
 
 class SyncEngineTest : public ::testing::Test {
  protected:
-  SyncEngineTest() { Make({}); }
+  SyncEngineTest() {
+    slot_.Set(std::shared_ptr<ResyncPacing>(&pacing_, [](ResyncPacing*) {}));
+    Make({});
+  }
 
   void Make(SyncOptions options) {
     engine_ =
-        std::make_unique<SyncEngine>(array_, pacing_, SystemClock(), events_, std::move(options));
+        std::make_unique<SyncEngine>(array_, slot_, SystemClock(), events_, std::move(options));
     engine_->Start();
   }
 
@@ -81,6 +84,7 @@ class SyncEngineTest : public ::testing::Test {
 
   SyncArray array_;
   TestPacing pacing_;
+  PolicySlot<ResyncPacing> slot_;
   EventLog events_{SystemClock()};
   std::unique_ptr<SyncEngine> engine_;
 };

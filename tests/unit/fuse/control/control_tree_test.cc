@@ -66,7 +66,9 @@ class ControlTreeTest : public ::testing::Test {
   std::unique_ptr<FaultDevice> fault_;
   FaultTable faults_;
   EventLog events_;
-  PolicySelection policies_;
+  const Registry registry_;
+  PolicySet set_;
+  PolicySelection policies_{registry_, set_};
   uint32_t opener_count_ = 0;
   ControlTree tree_;
 };
@@ -278,12 +280,7 @@ class ControlledSyncTest : public ControlTreeTest {
     return ErrnoOf(tree_->Store(path, value + "\n"));
   }
 
-  class Pacing final : public ResyncPacing {
-   public:
-    ResyncDecision Decide(const ResyncFacts&) override { return {}; }
-  };
-
-  Pacing pacing_;
+  PolicySlot<ResyncPacing> pacing_;
   SyncEngine engine_{array_, pacing_, clock_, events_, {}};
   std::vector<std::pair<std::string, AddMode>> added_;
   std::unique_ptr<ControlTree> tree_;
@@ -359,7 +356,7 @@ TEST_F(ControlTreeTest, PoliciesAreSwitchedByName) {
   for (const PolicyFamilyInfo& info : kPolicyFamilies) {
     const std::string path = "md/policy/" + std::string(info.name);
     EXPECT_EQ(Show(path), policies_.Describe(info.family) + "\n");
-    for (const PolicyEntry& entry : PoliciesOf(info.family)) {
+    for (const PolicyEntry& entry : registry_.Of(info.family)) {
       EXPECT_EQ(Store(path, std::string(entry.name)), 0);
       EXPECT_EQ(policies_.Active(info.family), entry.name);
     }

@@ -29,7 +29,9 @@ absl::Status Serve(const SessionOptions& options, const std::shared_ptr<FakeArra
   MDVOL_ASSIGN_OR_RETURN(const auto outcome, OutcomeSource::Listen());
   FakeArray array(state);
   EventLog events(SystemClock());
-  PolicySelection policies;
+  const Registry registry;
+  PolicySet set;
+  PolicySelection policies(registry, set);
   const VolumeFileOptions owner{::geteuid(), ::getegid(), 0600, options.writeback};
   VolumeFile volume(array, owner, SystemClock());
   FaultTable no_faults;

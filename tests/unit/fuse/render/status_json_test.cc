@@ -28,7 +28,9 @@ class StatusJsonTest : public ::testing::Test {
   }
 
   ArraySnapshot array_ = testing::FakeSnapshot();
-  PolicySelection policies_;
+  const Registry registry_;
+  PolicySet set_;
+  PolicySelection policies_{registry_, set_};
 };
 
 TEST_F(StatusJsonTest, HasExactlyTheseKeys) {

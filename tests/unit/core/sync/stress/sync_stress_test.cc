@@ -17,7 +17,6 @@
 #include "absl/time/clock.h"
 #include "core/base/clock.h"
 #include "core/sync/sync_engine.h"
-#include "policies/unthrottled.h"
 #include "tests/support/full.h"
 #include "tests/support/test_array/test_array.h"
 
@@ -163,7 +162,7 @@ class SyncStress {
   Prng prng_;
   const uint64_t seed_;
   std::vector<std::byte> content_;
-  UnthrottledPacing pacing_;
+  PolicySlot<ResyncPacing> pacing_;
   std::unique_ptr<SyncEngine> engine_;
   std::atomic<bool> stop_{false};
 };
