@@ -3,18 +3,15 @@
 #include "core/base/clock.h"
 
 #include <chrono>
-#include <thread>
+
+#include "core/base/precise_sleep.h"
 
 namespace mdvol {
 namespace {
 
 class MachineClock final : public Clock {
  public:
-  uint64_t NowNs() const override {
-    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                     std::chrono::steady_clock::now().time_since_epoch())
-                                     .count());
-  }
+  uint64_t NowNs() const override { return MonotonicNowNs(); }
 
   uint64_t WallUs() const override {
     return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
@@ -22,10 +19,7 @@ class MachineClock final : public Clock {
                                      .count());
   }
 
-  void SleepUntil(uint64_t deadline_ns) override {
-    std::this_thread::sleep_until(std::chrono::steady_clock::time_point(
-        std::chrono::nanoseconds(static_cast<int64_t>(deadline_ns))));
-  }
+  void SleepUntil(uint64_t deadline_ns) override { SleepPreciselyUntil(deadline_ns); }
 };
 
 }  // namespace
