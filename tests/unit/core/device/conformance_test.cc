@@ -21,6 +21,7 @@
 #include "core/device/file_device.h"
 #include "core/device/memory_device.h"
 #include "core/device/mirror_device.h"
+#include "core/device/modelled_device.h"
 #include "tests/support/seed.h"
 #include "tests/unit/core/device/test_devices.h"
 #include "tests/unit/core/device/test_files.h"
@@ -113,6 +114,12 @@ std::unique_ptr<MemberDevice> OpenFaulty(Ground& ground, bool read_only) {
   return device;
 }
 
+// Almost as fast as what it stands on, so that only the bytes are seen.
+std::unique_ptr<MemberDevice> OpenModelled(Ground& ground, bool read_only) {
+  return NewModelledDevice(OpenMemory(ground, read_only), {1, 1, 1'000'000'000'000, 2},
+                           SystemClock());
+}
+
 std::unique_ptr<MemberDevice> OpenStack(Ground& ground, bool read_only) {
   return NewFaultDevice(
       NewCountingDevice(NewFaultDevice(OpenDirect(ground, read_only), 1, SystemClock()),
@@ -136,6 +143,7 @@ std::vector<Kind> Kinds() {
                              {"AlignedMemory", false, OpenAlignedMemory},
                              {"Counting", false, OpenCounted},
                              {"Fault", false, OpenFaulty},
+                             {"Modelled", false, OpenModelled},
                              {"Stack", true, OpenStack},
                              {"Mirror", false, OpenMirror}};
   if (testing::CanMakeLoopDevices()) {
