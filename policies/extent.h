@@ -1,4 +1,5 @@
-// resync_request "extent": one request for all that a window has on a member.
+// resync_request "extent": one request for all that a window has on a member, however many members
+// there are. The cost of a request is paid once for a mebibyte, at 4 members as at 128.
 
 #ifndef MDVOL_POLICIES_EXTENT_H_
 #define MDVOL_POLICIES_EXTENT_H_
@@ -10,7 +11,7 @@ namespace mdvol {
 class ExtentRequests final : public ResyncRequest {
  public:
   explicit ExtentRequests(PolicyNumbers /*numbers*/) {}
-  ResyncRequestDecision Decide(const ResyncRequestFacts& /*facts*/) override { return {}; }
+  void Cut(const ResyncRequestFacts& /*facts*/, std::span<RequestCuts> /*cuts*/) const override {}
 };
 
 }  // namespace mdvol

@@ -12,6 +12,7 @@
 #include "policies/bypass.h"
 #include "policies/extent.h"
 #include "policies/inline_parity.h"
+#include "policies/plug.h"
 #include "policies/unlimited.h"
 #include "policies/unthrottled.h"
 
@@ -26,6 +27,9 @@ constexpr std::array kPolicies{
                              "goes as fast as the members allow, whatever else they are asked for"),
     Entry<ExtentRequests>("extent",
                           "one large request to each member per window, all members side by side"),
+    Entry<Plug16Requests>(
+        "plug-16", "4 KiB of each member in turn, joined by a plug of 16 requests: md before 5.16"),
+    Entry<Plug64Requests>("plug-64", "the same with a plug of 64 requests: md since 5.16"),
     Entry<UnlimitedWrites>("unlimited", "every write goes to the members at once"),
     Entry<InlineParity>(
         "inline", "the thread that carries a write computes its parity; no thread of its own"),

@@ -28,8 +28,8 @@ size_t IoBatch::Add(const Extent& extent) {
 }
 
 size_t IoBatch::AddRead(MemberDevice* device, uint64_t offset_bytes, std::byte* data,
-                        size_t length_bytes) {
-  return Add({device, offset_bytes, length_bytes, data, IoKind::kRead});
+                        size_t length_bytes, Joining joining) {
+  return Add({device, offset_bytes, length_bytes, data, IoKind::kRead, joining});
 }
 
 size_t IoBatch::AddWrite(MemberDevice* device, uint64_t offset_bytes, const std::byte* data,
@@ -169,7 +169,8 @@ void IoBatch::PlanRequests() {
       const uint64_t distance_bytes = extent.offset_bytes - previous->offset_bytes;
       // For flushes, of length 0 at offset 0, both hold.
       MDVOL_CHECK(distance_bytes >= previous->length_bytes);  // extents of a batch do not overlap
-      joins = distance_bytes == previous->length_bytes && previous->kind == extent.kind;
+      joins = distance_bytes == previous->length_bytes && previous->kind == extent.kind &&
+              extent.joining == Joining::kJoins;
     }
     if (joins) {
       IoRequest& request = requests_[request_count_ - 1];

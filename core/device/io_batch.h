@@ -3,8 +3,9 @@
 // Extents of one member that touch end to end, of the same kind, become one vectored request (a
 // merge), whatever the order they were added in; flushes of one member become one. The result of an
 // extent is the result of the request that carried it; when a merged request fails, its extents are
-// tried one by one, so that an error is pinned to the extent that caused it. A flush is never tried
-// again: after a failed one a later success proves nothing.
+// tried one by one, so that an error is pinned to the extent that caused it. An extent that is
+// added as kApart begins a request of its own. A flush is never tried again: after a failed one a
+// later success proves nothing.
 //
 // Requests are submitted member by member in the order in which the members were first added, by
 // ascending offset, flushes last: the same batch always does the same I/O in the same order.
@@ -33,7 +34,9 @@ class IoBatch {
 
   // Each returns the index by which error() knows the extent. `offset_bytes` is absolute on the
   // member.
-  size_t AddRead(MemberDevice* device, uint64_t offset_bytes, std::byte* data, size_t length_bytes);
+  enum class Joining : uint8_t { kJoins, kApart };
+  size_t AddRead(MemberDevice* device, uint64_t offset_bytes, std::byte* data, size_t length_bytes,
+                 Joining joining = Joining::kJoins);
   size_t AddWrite(MemberDevice* device, uint64_t offset_bytes, const std::byte* data,
                   size_t length_bytes);
   size_t AddZero(MemberDevice* device, uint64_t offset_bytes, uint64_t length_bytes);
@@ -57,6 +60,7 @@ class IoBatch {
     uint64_t length_bytes;
     std::byte* data;
     IoKind kind;
+    Joining joining = Joining::kJoins;
     int error = 0;
     uint32_t rank = 0;  // which member, in the order of their first use; flushes behind all others
   };

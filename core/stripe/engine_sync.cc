@@ -5,6 +5,7 @@
 // member are done in columns.
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@
 namespace mdvol {
 namespace {
 
-constexpr uint64_t kMostWindowBytes = 64 * kMiB;    // of memory, over all members
+constexpr uint64_t kMostWindowBytes = 128 * kMiB;   // of memory, over all members
 constexpr uint64_t kMostBytesPerMember = 1 * kMiB;  // half of it is a good request
 
 // How many bytes of each member a window may hold.
@@ -53,6 +54,10 @@ void AddFindings(const SyncStripe& stripe, SyncFindings* findings) {
 }
 
 }  // namespace
+
+std::shared_ptr<const ResyncRequest> StripeEngine::RequestPolicy() const {
+  return policies_ == nullptr ? nullptr : policies_->resync_request.Get();
+}
 
 uint64_t StripeEngine::StripesPerWindow() const {
   return std::max<uint64_t>(1, WindowBytesPerMember(geometry_) >> geometry_.chunk_shift());
@@ -127,8 +132,10 @@ void StripeEngine::VerifyHeld(const MemberView& members, Stripes held, StripeSyn
                               EngineResult* result) {
   std::vector<SyncStripe> window = MakeWindow(members, held, action);
   const auto scratch = memory.last(kVerifyScratchBytes);
-  ForEachWindow(geometry_,
-                [&](ColumnRange columns) { SyncVerifier(window, columns, memory, scratch).Run(); });
+  const std::shared_ptr<const ResyncRequest> requests = RequestPolicy();
+  ForEachWindow(geometry_, [&](ColumnRange columns) {
+    SyncVerifier(window, columns, memory, scratch, requests.get()).Run();
+  });
   for (const SyncStripe& stripe : window) {
     AddFindings(stripe, findings);
   }
@@ -179,6 +186,7 @@ EngineResult StripeEngine::RecoverStripes(const MemberView& members, uint64_t fi
   EngineResult result;
   const uint64_t per_window = std::min(count, StripesPerWindow());
   WindowPool::Loan loan(windows_, WindowBytes(per_window) + kVerifyScratchBytes);  // all alike
+  const std::shared_ptr<const ResyncRequest> requests = RequestPolicy();
   for (uint64_t i = 0; i < count; ++i) {
     locks_.Lead(first_stripe + i);
   }
@@ -186,7 +194,7 @@ EngineResult StripeEngine::RecoverStripes(const MemberView& members, uint64_t fi
     std::vector<SyncStripe> window = MakeWindow(
         members, {first_stripe + done, std::min(per_window, count - done)}, StripeSync::kRecover);
     ForEachWindow(geometry_, [&](ColumnRange columns) {
-      SyncRecoverer(window, columns, loan.span(), targets, recovered).Run();
+      SyncRecoverer(window, columns, loan.span(), targets, recovered, requests.get()).Run();
     });
     for (SyncStripe& stripe : window) {
       ConcludeLed(stripe, &result);

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -130,6 +131,7 @@ class StripeEngine {
     uint64_t count;
   };
   size_t WindowBytes(uint64_t stripes) const;
+  std::shared_ptr<const ResyncRequest> RequestPolicy() const;
   std::vector<SyncStripe> MakeWindow(const MemberView& members, Stripes held, StripeSync action);
   EngineResult Verify(const MemberView& members, Stripes stripes, StripeSync action,
                       SyncFindings* findings);

@@ -25,12 +25,15 @@ class SyncRecoverer {
  public:
   // Targets that are in result->target_errors already are left alone.
   SyncRecoverer(std::span<SyncStripe> stripes, ColumnRange columns, std::span<std::byte> memory,
-                std::span<const RecoverTarget> targets, RecoverResult* result)
+                std::span<const RecoverTarget> targets, RecoverResult* result,
+                const ResyncRequest* requests = nullptr)
       : stripes_(stripes),
         targets_(targets),
         result_(result),
         window_(stripes, columns, memory),
-        needs_(stripes.size() * window_.raid_disks(), false) {}
+        needs_(stripes.size() * window_.raid_disks(), false) {
+    window_.set_requests(requests);
+  }
 
   void Run();
 

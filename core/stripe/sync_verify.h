@@ -26,14 +26,17 @@ inline constexpr size_t kVerifyScratchBytes = 3 * kSyncPieceBytes;
 
 class SyncVerifier {
  public:
-  // The stripes say what is to be done with each. `scratch` has kVerifyScratchBytes.
+  // The stripes say what is to be done with each. `scratch` has kVerifyScratchBytes. `requests`
+  // may be null.
   SyncVerifier(std::span<SyncStripe> stripes, ColumnRange columns, std::span<std::byte> memory,
-               std::span<std::byte> scratch)
+               std::span<std::byte> scratch, const ResyncRequest* requests = nullptr)
       : stripes_(stripes),
         window_(stripes, columns, memory),
         p_(scratch.data()),
         q_(scratch.data() + kSyncPieceBytes),
-        spare_(scratch.data() + 2 * kSyncPieceBytes) {}
+        spare_(scratch.data() + 2 * kSyncPieceBytes) {
+    window_.set_requests(requests);
+  }
 
   void Run();
 

@@ -17,6 +17,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "core/device/io_batch.h"
+#include "core/policy/resync_request.h"
 #include "core/stripe/columns.h"
 #include "core/stripe/read_executor.h"
 #include "core/stripe/stripe_facts.h"
@@ -69,6 +70,9 @@ class SyncWindow {
   const ColumnRange& columns() const { return columns_; }
   uint32_t raid_disks() const { return stripes_[0].facts.geometry().raid_disks(); }
 
+  // In what pieces to read; null: in one for each member. The policy outlives the window.
+  void set_requests(const ResyncRequest* requests) { requests_ = requests; }
+
   // Where the block's bytes lie, or are to lie.
   std::byte* Bytes(const SyncBlock& block) {
     const size_t row = block.slot * stripes_.size() + block.index;
@@ -98,6 +102,7 @@ class SyncWindow {
   }
 
  private:
+  void CutRequests(std::span<const SyncBlock> blocks);
   void AddRead(const SyncBlock& block);
   void AddReadableLanes(const SyncBlock& block);
   bool RunReads();
@@ -105,6 +110,8 @@ class SyncWindow {
   const std::span<SyncStripe> stripes_;
   const ColumnRange columns_;
   const std::span<std::byte> memory_;
+  const ResyncRequest* requests_ = nullptr;
+  std::vector<RequestCuts> cuts_;  // by slot: where the next requests begin, the last one first
   IoBatch batch_;
   std::vector<SyncBlock> blocks_;  // of batch_
   std::vector<SyncBlock> failed_;

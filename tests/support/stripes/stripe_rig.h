@@ -59,6 +59,8 @@ class StripeRig {
   StripeEngine& engine() { return engine_; }
   MemberView& view() { return view_; }
   StripeModel& model() { return model_; }
+  // The engine's; empty at first.
+  PolicySet& policies() { return policies_; }
   HookDevice& hook(uint32_t slot) { return *members_[slot].hook; }
   CountingDevice& counter(uint32_t slot) { return *members_[slot].counter; }
   FaultDevice& fault(uint32_t slot) { return *members_[slot].fault; }
@@ -133,6 +135,7 @@ class StripeRig {
   std::deque<Member> members_;
   MemberView view_;
   StripeModel model_;
+  PolicySet policies_;
   StripeEngine engine_;
   std::vector<std::byte> buffer_;
 };

@@ -125,6 +125,15 @@ TEST_F(IoBatchTest, MergesInWhateverOrderExtentsWereAdded) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+TEST_F(IoBatchTest, WhatIsApartBeginsARequest) {
+  batch_.AddRead(device(0), 0, back(0), 4096);
+  batch_.AddRead(device(0), 4096, back(4096), 4096, IoBatch::Joining::kApart);
+  batch_.AddRead(device(0), 8192, back(8192), 4096);
+  EXPECT_TRUE(batch_.Run());
+  EXPECT_EQ(Submitted(), (std::vector<LoggedCall>{{"a", 'S', IoKind::kRead, 0, 4096, 1, 1},
+                                                  {"a", 'S', IoKind::kRead, 4096, 8192, 1, 2}}));
+}
+
 TEST_F(IoBatchTest, JoinsBuffersThatTouchInMemory) {
   batch_.AddWrite(device(0), 0, data(0), 4096);
   batch_.AddWrite(device(0), 4096, data(4096), 4096);
