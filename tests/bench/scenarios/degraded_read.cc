@@ -1,0 +1,77 @@
+// degraded-read: what sequential reads cost while a member is missing, by block size: member bytes
+// read for a byte of the volume, and the throughput. Ten members, chunks of 128 KiB. Criteria D1
+// and D2.
+
+#include <memory>
+#include <string>
+
+#include "core/base/units.h"
+#include "tests/bench/scenarios/all.h"
+
+namespace mdvol::bench {
+namespace {
+
+constexpr uint32_t kMembers = 10;
+constexpr uint64_t kChunkBytes = 128 * kKiB;
+constexpr uint64_t kDataBytes = 256 * kMiB;
+
+std::string WorkloadOf(uint64_t block_bytes) {
+  return SeriesWorkload("sequential read", "block_kib", block_bytes / kKiB);
+}
+
+absl::Status Measure(ScenarioContext& context, BenchArray& array, uint64_t block_bytes,
+                     uint32_t runs, const std::string& policy, uint32_t repeat) {
+  const RunTimes times = context.TimesFor(runs);
+  MDVOL_RETURN_IF_ERROR(array.Switch(context.Choice(policy)));
+  const WorkloadSpec spec{.name = WorkloadOf(block_bytes),
+                          .queue_depth = 4,
+                          .block_bytes = block_bytes,
+                          .random = false,
+                          .length_bytes = kDataBytes,
+                          .seed = context.seed + repeat};
+  const MemberTally before = array.Total();
+  MDVOL_ASSIGN_OR_RETURN(std::unique_ptr<Workload> workload,
+                         StartWorkload(array.array(), spec, context.clock));
+  workload->BeginMeasuring();
+  context.clock.SleepUntil(context.clock.NowNs() + static_cast<uint64_t>(times.seconds * 1e9));
+  workload->EndMeasuring();
+  const WorkloadResult result = workload->Stop();
+  MDVOL_RETURN_IF_ERROR(result.first_error);
+  const auto user_bytes =
+      static_cast<double>(workload->completed_requests()) * static_cast<double>(block_bytes);
+  const auto member_bytes = static_cast<double>((array.Total() - before).Data().reads.bytes);
+  context.AddWorkload(policy, spec.name, result, repeat);
+  context.Add(policy, spec.name, "amplification", "x", member_bytes / user_bytes, repeat,
+              {.report_value = {}, .bound = 1});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunDegradedRead(ScenarioContext& context) {
+  MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<BenchArray> array,
+                         BenchArray::Make({.members = kMembers,
+                                           .chunk_bytes = kChunkBytes,
+                                           .member_bytes = kGiB,
+                                           .missing = {},
+                                           .policies = {}}));
+  MDVOL_RETURN_IF_ERROR(array->Fill(kDataBytes, context.seed));
+  MDVOL_RETURN_IF_ERROR(array->FailMember(0));
+  const auto runs = static_cast<uint32_t>(context.policies.size()) * 3;
+  for (const uint64_t block_bytes : {4 * kKiB, 64 * kKiB, kMiB}) {
+    MDVOL_RETURN_IF_ERROR(context.ForEachTurn([&](const std::string& policy, uint32_t repeat) {
+      return Measure(context, *array, block_bytes, runs, policy, repeat);
+    }));
+    const std::string workload = WorkloadOf(block_bytes);
+    context.verdicts.Demand(
+        "D1", workload + ": member bytes for a byte of the volume",
+        context.results.MedianOf(context.default_policy(), workload, "amplification"),
+        Relation::kAtMost, 1.02, "x");
+    context.verdicts.Contest(context.results, "D2", workload + " is as fast as under any policy",
+                             context.default_policy(), context.policies, workload, "throughput",
+                             Better::kHigher);
+  }
+  return array->Close();
+}
+
+}  // namespace mdvol::bench
