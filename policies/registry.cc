@@ -13,6 +13,7 @@
 #include "policies/extent.h"
 #include "policies/inline_parity.h"
 #include "policies/plug.h"
+#include "policies/raid5d.h"
 #include "policies/unlimited.h"
 #include "policies/unthrottled.h"
 
@@ -33,6 +34,14 @@ constexpr std::array kPolicies{
     Entry<UnlimitedWrites>("unlimited", "every write goes to the members at once"),
     Entry<InlineParity>(
         "inline", "the thread that carries a write computes its parity; no thread of its own"),
+    Entry<SingleParity>("single", "one thread computes all parity, 4 KiB at a time: md's raid5d"),
+    Entry<HandleStripeParity>(
+        "handle-stripe",
+        "each pass over 4 KiB goes to a pool, all wait for all: md's first try of 2009",
+        kPoolOptions),
+    Entry<RunOpsParity>(
+        "run-ops", "the arithmetic of each 4 KiB goes to a pool and back: md's second try of 2009",
+        kPoolOptions),
 };
 
 bool IsOptionName(std::string_view name) {

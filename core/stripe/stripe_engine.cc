@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <vector>
 
 #include "core/base/aligned_buffer.h"
@@ -166,6 +167,8 @@ void StripeEngine::Conclude(const StripeStep& step, StripeWrite& self, EngineRes
 
 EngineResult StripeEngine::RunWrites(const MemberView& members, std::span<StripeWrite> writes) {
   EngineResult result;
+  const std::shared_ptr<const ParityWorkers> parity =
+      policies_ == nullptr ? nullptr : policies_->parity_workers.Get();
   std::vector<StripeStep> steps;
   size_t next = 0;
   while (next < writes.size()) {
@@ -194,7 +197,7 @@ EngineResult StripeEngine::RunWrites(const MemberView& members, std::span<Stripe
     if (steps.empty()) {
       continue;
     }
-    WriteExecutor(steps, rmw_level()).Run();
+    WriteExecutor(steps, rmw_level(), {parity.get(), &parity_threads_}).Run();
     for (size_t i = 0; i < steps.size(); ++i) {
       Conclude(steps[i], writes[first + i], &result);
     }

@@ -24,6 +24,7 @@
 #include "absl/container/inlined_vector.h"
 #include "core/geometry/geometry.h"
 #include "core/policy/policy_set.h"
+#include "core/stripe/parity_threads.h"
 #include "core/stripe/read_executor.h"
 #include "core/stripe/stripe_locks.h"
 #include "core/stripe/sync_types.h"
@@ -93,6 +94,8 @@ class StripeEngine {
                               std::span<const RecoverTarget> targets, RecoverResult* recovered,
                               const std::function<void()>& before_release);
 
+  // For whoever wants to know what parity_workers costs.
+  const ParityThreads& parity_threads() const { return parity_threads_; }
   // For whoever wants to know how many wait for a stripe.
   StripeLocks& locks() { return locks_; }
 
@@ -146,6 +149,7 @@ class StripeEngine {
   StripeLocks locks_;
   UnsettledStripes unsettled_;
   WindowPool windows_;
+  ParityThreads parity_threads_;
 };
 
 }  // namespace mdvol

@@ -135,11 +135,7 @@ void WriteExecutor::RunWave() {
     pieces_.pop_front();
   }
   Read();
-  for (Unit& unit : units_) {
-    if (!unit.read_failed) {
-      Compute(unit);
-    }
-  }
+  ComputeAll();
   Write();
 }
 

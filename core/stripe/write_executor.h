@@ -8,7 +8,8 @@
 // stored, the old ones are put back where they are known (Undo): bytes that nobody writes may have
 // no home but parity. Where they are not known, and a full file system has kept some of the new
 // ones out, P and Q are rewritten for what the members now hold (settle.h), before anybody else has
-// the stripe. What fails even so is owed. Runs in the caller's thread, takes no lock.
+// the stripe. What fails even so is owed. Runs in the caller's thread, takes no lock;
+// only the arithmetic may be done by other threads, while the caller waits.
 
 #ifndef MDVOL_CORE_STRIPE_WRITE_EXECUTOR_H_
 #define MDVOL_CORE_STRIPE_WRITE_EXECUTOR_H_
@@ -20,6 +21,8 @@
 
 #include "absl/container/inlined_vector.h"
 #include "core/device/io_batch.h"
+#include "core/policy/parity_workers.h"
+#include "core/stripe/parity_threads.h"
 #include "core/stripe/scratch.h"
 #include "core/stripe/stripe_facts.h"
 #include "core/stripe/stripe_locks.h"
@@ -55,8 +58,15 @@ struct StripeStep {
 
 class WriteExecutor {
  public:
-  WriteExecutor(std::span<StripeStep> steps, uint32_t rmw_level)
-      : steps_(steps), rmw_level_(rmw_level), scratch_(Scratch::OfThisThread()) {}
+  // Who computes parity.
+  struct Parity {
+    const ParityWorkers* policy;
+    ParityThreads* threads;
+  };
+
+  // With no `parity` this thread does.
+  WriteExecutor(std::span<StripeStep> steps, uint32_t rmw_level, Parity parity = {})
+      : steps_(steps), rmw_level_(rmw_level), parity_(parity), scratch_(Scratch::OfThisThread()) {}
 
   void Run();
 
@@ -103,6 +113,8 @@ class WriteExecutor {
   bool TakeScratch(Unit& unit, std::span<const uint32_t> read_slots);
   void Read();
   void PlanAgain(const Piece& piece);
+  void ComputeAll();
+  void ComputeByLanes(const ParityWorkersDecision& decision);
   static void Compute(Unit& unit);
   static void ReconstructParity(Unit& unit);
   static void ModifyParity(Unit& unit);
@@ -121,6 +133,7 @@ class WriteExecutor {
 
   std::span<StripeStep> steps_;
   const uint32_t rmw_level_;
+  const Parity parity_;
   Scratch& scratch_;
   std::deque<Piece> pieces_;
   std::vector<Unit> units_;

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include "core/base/check.h"
+#include "core/base/units.h"
 #include "core/parity/parity.h"
 #include "core/stripe/decode.h"
 #include "core/stripe/write_executor.h"
@@ -40,6 +43,60 @@ const std::byte* WriteExecutor::NewBlock(const Unit& unit, uint32_t data_index, 
                 end - begin);
   }
   return into != nullptr ? into : old_bytes;
+}
+
+void WriteExecutor::ComputeAll() {
+  if (parity_.policy != nullptr) {
+    ParityWorkersFacts facts;
+    for (const Unit& unit : units_) {
+      facts.bytes += unit.piece.columns.size();
+      facts.raid_disks = unit.piece.step->facts.geometry().raid_disks();
+    }
+    static const uint32_t processors = std::max(1U, std::thread::hardware_concurrency());
+    facts.processors = processors;
+    const ParityWorkersDecision decision = parity_.policy->Decide(facts);
+    if (decision.way != ParityWorkersWay::kInline) {
+      ComputeByLanes(decision);
+      return;
+    }
+  }
+  for (Unit& unit : units_) {
+    if (!unit.read_failed) {
+      Compute(unit);
+    }
+  }
+}
+
+// A slice of a unit, as long as a lane, is a unit of its own with the same blocks, further on. What
+// Compute sets of the first slice holds for the whole. Slices begin where the unit does, so that
+// blocks stay aligned as they were.
+void WriteExecutor::ComputeByLanes(const ParityWorkersDecision& decision) {
+  struct Slice {
+    size_t of;  // its unit
+    uint64_t at;
+    Unit unit;
+  };
+  std::vector<Slice> slices;
+  for (size_t i = 0; i < units_.size(); ++i) {
+    const ColumnRange whole = units_[i].piece.columns;
+    for (uint64_t at = 0; !units_[i].read_failed && at < whole.size(); at += kLaneBytes) {
+      Unit& unit = slices.emplace_back(Slice{i, at, units_[i]}).unit;
+      unit.piece.columns = {whole.begin + at, std::min(whole.begin + at + kLaneBytes, whole.end)};
+      for (auto& bytes : unit.old_bytes) {
+        bytes = bytes == nullptr ? nullptr : bytes + at;
+      }
+      for (auto& bytes : unit.new_bytes) {
+        bytes = bytes == nullptr ? nullptr : bytes + at;
+      }
+    }
+  }
+  parity_.threads->Run(decision, slices.size(), [&](size_t i) { Compute(slices[i].unit); });
+  for (const Slice& slice : slices) {
+    if (slice.at == 0) {
+      units_[slice.of].new_bytes = slice.unit.new_bytes;
+    }
+    units_[slice.of].is_unrecoverable |= slice.unit.is_unrecoverable;
+  }
 }
 
 void WriteExecutor::Compute(Unit& unit) {

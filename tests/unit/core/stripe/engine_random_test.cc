@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/full.h"
 #include "tests/support/seed.h"
+#include "tests/support/stripes/parity_by.h"
 #include "tests/support/stripes/stripe_rig.h"
 
 namespace mdvol {
@@ -92,6 +93,9 @@ void RunRandomOperations(StripeRig& rig, int count, Errors errors = Errors::kNon
   for (int i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
     if (rig.prng().OneIn(8)) {
       rig.engine().set_rmw_level(static_cast<uint32_t>(rig.prng().Below(3)));
+    }
+    if (rig.prng().OneIn(16)) {
+      testing::SwitchParity(rig.policies(), rig.prng());
     }
     RunRandomOperation(rig, errors);
     if (i % 6 == 5 || i + 1 == count) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/full.h"
 #include "tests/support/seed.h"
+#include "tests/support/stripes/parity_by.h"
 #include "tests/support/stripes/stripe_rig.h"
 
 namespace mdvol {
@@ -100,6 +102,13 @@ void RunThreads(Shared& shared, uint64_t seed, int rounds, bool recompute) {
     });
   }
   std::atomic<bool> done = false;
+  std::thread switcher([&] {
+    Prng own(seed);
+    while (!done) {
+      testing::SwitchParity(shared.rig.policies(), own);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
   std::thread resync([&] {
     while (recompute && !done) {
       SyncFindings findings;
@@ -113,6 +122,7 @@ void RunThreads(Shared& shared, uint64_t seed, int rounds, bool recompute) {
   }
   done = true;
   resync.join();
+  switcher.join();
   shared.rig.model().Write(0, shared.shadow);
 }
 
