@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/device/counting_device.h"
 #include "core/device/file_device.h"
+#include "core/device/modelled_device.h"
 #include "fuse/member_word.h"
 
 namespace mdvol {
@@ -42,10 +43,42 @@ FileDeviceOptions DeviceOptions(const Config& config) {
   return options;
 }
 
+// The file or device as the configuration wants it to behave, faults excepted.
+absl::StatusOr<std::unique_ptr<MemberDevice>> OpenMemberDevice(const std::string& path,
+                                                               const Config& config, Clock& clock) {
+  MDVOL_ASSIGN_OR_RETURN(std::unique_ptr<MemberDevice> file,
+                         OpenFileDevice(path, DeviceOptions(config)));
+  if (const auto model = ModelParameters(config.member_model); model.has_value()) {
+    return NewModelledDevice(std::move(file), *model, clock);
+  }
+  return file;
+}
+
 }  // namespace
 
+std::optional<DiskModelParameters> ModelParameters(const MemberModelConfig& config) {
+  switch (config.kind.value_or(MemberModelKind::kNone)) {
+    case MemberModelKind::kHdd:
+      return kHddModel;
+    case MemberModelKind::kSsd:
+      return kSsdModel;
+    case MemberModelKind::kNvme:
+      return kNvmeModel;
+    case MemberModelKind::kNone:
+      break;
+  }
+  constexpr uint64_t kNsPerUs = 1000;
+  DiskModelParameters parameters;
+  parameters.latency_ns = config.latency_us.value_or(0) * kNsPerUs;
+  parameters.seek_ns = config.seek_us.value_or(0) * kNsPerUs;
+  parameters.bandwidth_bytes_per_s = config.bandwidth_bytes.value_or(0);
+  parameters.parallelism = config.parallelism.value_or(1);
+  const bool takes_time = parameters.latency_ns != 0 || parameters.seek_ns != 0 ||
+                          parameters.bandwidth_bytes_per_s != 0;
+  return takes_time ? std::optional(parameters) : std::nullopt;
+}
+
 absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
-  const FileDeviceOptions options = DeviceOptions(config);
   OpenedMembers opened;
   std::vector<std::pair<FileIdentity, std::string>> seen;
   for (const std::string& path : config.array.members) {
@@ -53,11 +86,11 @@ absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
       continue;
     }
     MDVOL_RETURN_IF_ERROR(CheckGivenOnce(path, seen));
-    MDVOL_ASSIGN_OR_RETURN(auto file, OpenFileDevice(path, options));
+    MDVOL_ASSIGN_OR_RETURN(auto device, OpenMemberDevice(path, config, clock));
     // The seed makes a probability repeatable from mount to mount, and differ from member to
     // member.
     const uint64_t seed = opened.members.size();
-    std::unique_ptr<FaultDevice> fault = NewFaultDevice(std::move(file), seed, clock);
+    std::unique_ptr<FaultDevice> fault = NewFaultDevice(std::move(device), seed, clock);
     opened.faults_by_path[path] = fault.get();
     MDVOL_ASSIGN_OR_RETURN(LoadedMember member, LoadMember(std::move(fault)));
     // On top only now: what was read to load the member is not the array's traffic.
@@ -102,9 +135,9 @@ absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& arra
 
 absl::Status AddMemberFile(const std::string& path, AddMode mode, const Config& config,
                            Clock& clock, Array& array, FaultTable& table) {
-  MDVOL_ASSIGN_OR_RETURN(auto file, OpenFileDevice(path, DeviceOptions(config)));
+  MDVOL_ASSIGN_OR_RETURN(auto opened, OpenMemberDevice(path, config, clock));
   const uint64_t seed = array.Snapshot().members.size();
-  std::unique_ptr<FaultDevice> fault = NewFaultDevice(std::move(file), seed, clock);
+  std::unique_ptr<FaultDevice> fault = NewFaultDevice(std::move(opened), seed, clock);
   FaultDevice* const device = fault.get();
   MDVOL_ASSIGN_OR_RETURN(const size_t index,
                          array.AddMember(NewCountingDevice(std::move(fault), clock), mode));

@@ -1,11 +1,13 @@
-// The members of an array for a mount: each is a file or block device under a fault device and a
-// counting device. Opened before the start, and added while the array runs.
+// The members of an array for a mount: each is a file or block device, modelled as a disk if the
+// configuration says so, under a fault device and a counting device. Opened before the start, and
+// added while the array runs.
 
 #ifndef MDVOL_FUSE_MEMBERS_H_
 #define MDVOL_FUSE_MEMBERS_H_
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "core/array/snapshot.h"
 #include "core/base/clock.h"
 #include "core/config/config.h"
+#include "core/device/disk_model.h"
 #include "core/device/fault_device.h"
 #include "fuse/control/fault_table.h"
 
@@ -25,6 +28,10 @@ struct OpenedMembers {
   std::vector<LoadedMember> members;
   std::map<std::string, FaultDevice*> faults_by_path;  // owned by the members' devices
 };
+
+// The disk that members are to be like; none where the configuration has no model. A number that is
+// not given costs nothing: no latency, no seek, unlimited bandwidth, and one request at a time.
+std::optional<DiskModelParameters> ModelParameters(const MemberModelConfig& config);
 
 // Opens and loads all of them or none. Errors name the path.
 absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock);

@@ -23,9 +23,9 @@
 #include "fuse/event_sink.h"
 #include "fuse/invalidator.h"
 #include "fuse/members.h"
+#include "fuse/mount_policies.h"
 #include "fuse/mountpoint.h"
 #include "fuse/outcome.h"
-#include "fuse/mount_policies.h"
 #include "fuse/session.h"
 #include "fuse/startup_guard.h"
 #include "fuse/tree.h"
@@ -57,27 +57,10 @@ absl::Status CheckLogIsNoMember(const MountRequest& request) {
 }
 
 // What the configuration asks for and nothing acts on.
-std::string IgnoredSections(const Config& config) {
-  const MemberModelConfig& model = config.member_model;
-  const bool has_model = model.kind.value_or(MemberModelKind::kNone) != MemberModelKind::kNone ||
-                         model.latency_us.has_value() || model.seek_us.has_value() ||
-                         model.bandwidth_bytes.has_value() || model.parallelism.has_value();
-  std::string ignored;
-  const auto add = [&ignored](bool is_set, std::string_view section) {
-    if (is_set) {
-      ignored += ignored.empty() ? "" : ", ";
-      ignored += section;
-    }
-  };
-  add(!config.policy.plugins.empty(), "plugins of [policy]");
-  add(has_model, "[member_model]");
-  return ignored;
-}
-
 void WarnOfIgnored(const Config& config, EventLog& events) {
-  if (const std::string ignored = IgnoredSections(config); !ignored.empty()) {
+  if (!config.policy.plugins.empty()) {
     events.Add(EventLevel::kWarning, "warning", "",
-               "the configuration has " + ignored + ", which this version does not act on");
+               "the configuration has plugins of [policy], which this version does not act on");
   }
 }
 

@@ -77,5 +77,23 @@ TEST_F(MembersTest, AMissingFileIsNamed) {
   EXPECT_NE(MessageOf(status).find("/no/such/image"), std::string::npos);
 }
 
+TEST_F(MembersTest, AKindOfModelIsAPreset) {
+  EXPECT_EQ(ModelParameters({MemberModelKind::kHdd, {}, {}, {}, {}}), kHddModel);
+  EXPECT_EQ(ModelParameters({MemberModelKind::kSsd, {}, {}, {}, {}}), kSsdModel);
+  EXPECT_EQ(ModelParameters({MemberModelKind::kNvme, {}, {}, {}, {}}), kNvmeModel);
+}
+
+TEST_F(MembersTest, NumbersOfAModelThatAreNotGivenCostNothing) {
+  EXPECT_EQ(ModelParameters({{}, 7, {}, {}, {}}), (DiskModelParameters{7000, 0, 0, 1}));
+  EXPECT_EQ(ModelParameters({{}, {}, 8, {}, 3}), (DiskModelParameters{0, 8000, 0, 3}));
+  EXPECT_EQ(ModelParameters({{}, {}, {}, 9, {}}), (DiskModelParameters{0, 0, 9, 1}));
+}
+
+TEST_F(MembersTest, WithoutTimesThereIsNoModel) {
+  EXPECT_EQ(ModelParameters({}), std::nullopt);
+  EXPECT_EQ(ModelParameters({MemberModelKind::kNone, {}, {}, {}, {}}), std::nullopt);
+  EXPECT_EQ(ModelParameters({{}, 0, 0, {}, 4}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace mdvol
