@@ -2,14 +2,20 @@
 // whose requests take 20 to 100 us.
 //
 // Linux wakes a thread late: by its timer slack, 50 us unless told otherwise, and by what the timer
-// interrupt, the idle state and the scheduler need. Measured on two virtual cores, median of sleeps
-// of 100 us by one thread: 74 us late with the default slack, 14 to 20 us with a slack of 1 ns. So
-// the slack of a thread that sleeps here is set to 1 ns, for good, and the sleep is begun too short
-// by how late sleeps of this process have lately been in the median (at most 25 us); the rest, half
-// of the time nothing, is spent looking at the clock. Then: median 0.1 us, 90 % of the sleeps under
-// 6 us late, and 6 % of one core at 7000 sleeps a second. Eight threads at once: median 18 us,
-// 3 us of processor time per sleep, as much as without. On cores that others keep busy the waits
-// for a core (milliseconds) remain.
+// interrupt, the idle state and the scheduler need. So the slack of a thread that sleeps here is
+// set to 1 ns, for good, and the sleep is begun too short by how late sleeps of this process have
+// lately been in the median, at most 25 us; the rest, half of the time nothing, is spent looking at
+// the clock. That bounds what a sleep can burn however many threads there are.
+//
+// Measured on two virtual cores that other work kept busy; how late, median / 90 %, and processor
+// time per sleep:
+//                            slack 50 us           slack 1 ns            as here
+//   1 thread,  100 us     71 / 77 us, 16 us     20 / 25 us, 15 us     0.2 /  5 us, 16 us
+//   8 threads, 100 us     76 / 97 us,  4 us     25 / 49 us,  5 us      18 / 39 us,  5 us
+//   1 thread,   20 us     66 / 71 us, 14 us     14 / 16 us, 14 us     0.1 /  4 us, 19 us
+//   8 threads,  20 us     72 / 90 us,  4 us     32 / 50 us,  7 us     0.1 / 48 us, 21 us
+// (The last line is the price of 20 us: sleeps that short are waited for, not slept.) Waits for a
+// core, milliseconds where there are more threads than cores, remain in every column.
 //
 // Any thread.
 

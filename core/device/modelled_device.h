@@ -4,6 +4,11 @@
 // later where the member below takes longer than the model, or the machine is late to wake us
 // (core/base/precise_sleep.h says by how much).
 //
+// Measured on two virtual cores under a load of 16, medians against the predictions of
+// disk_model.h: 4 KiB at random and 1 MiB streams, alone and four deep, on the ssd and hdd presets:
+// 0.99 to 1.02; nvme, 4 KiB: 1.01. A caller that waits for a core loses what any caller would lose
+// there.
+//
 // Every request is charged, metadata and requests that fail too; the search for holes is not. The
 // order in which threads are admitted is the order of their Submits. A batch over several members
 // is admitted member by member, each later by the time the ones before it needed for their real
