@@ -14,6 +14,7 @@
 #include "core/base/status.h"
 #include "core/device/counting_device.h"
 #include "core/device/memory_device.h"
+#include "core/device/modelled_device.h"
 #include "core/metadata/create_plan.h"
 #include "core/policy/policy_set.h"
 #include "policies/registry.h"
@@ -70,8 +71,6 @@ class BenchArrayImpl final : public BenchArray {
   void ResetMostWritesAtOnce() override;
 
  private:
-  std::unique_ptr<MemberDevice> NewMember(const PlannedMember& planned, size_t slot);
-
   const BenchArraySpec spec_;
   const CreatePlan plan_;
   Clock& clock_ = SystemClock();
@@ -86,23 +85,24 @@ class BenchArrayImpl final : public BenchArray {
   uint32_t live_members_ = 0;
 };
 
-// The one place where a member gets its stack, but for the counter, which the array looks for
-// outermost.
-std::unique_ptr<MemberDevice> BenchArrayImpl::NewMember(const PlannedMember& planned, size_t slot) {
-  std::unique_ptr<MemberDevice> device =
-      NewMemoryDevice(absl::StrCat("/bench/d", slot), planned.device_bytes);
-  auto tally = NewTallyDevice(std::move(device), planned.areas.data);
-  tallies_.push_back(tally.get());
-  return tally;
-}
-
+// Metadata are written below the model, so that making many slow members takes no time.
 absl::Status BenchArrayImpl::MakeMembers() {
+  std::vector<std::shared_ptr<MemberDevice>> memories;
   std::vector<std::unique_ptr<MemberDevice>> handles;
   for (size_t i = 0; i < plan_.members.size(); ++i) {
-    disks_.push_back(NewMember(plan_.members[i], i));
-    handles.push_back(std::make_unique<testing::SharedDevice>(disks_.back()));
+    memories.push_back(NewMemoryDevice(absl::StrCat("/bench/d", i), plan_.members[i].device_bytes));
+    handles.push_back(std::make_unique<testing::SharedDevice>(memories.back()));
   }
   MDVOL_RETURN_IF_ERROR(WriteCreatePlan(plan_, handles));
+  for (size_t i = 0; i < handles.size(); ++i) {
+    std::unique_ptr<MemberDevice> device = std::move(handles[i]);
+    if (spec_.model.has_value()) {
+      device = NewModelledDevice(std::move(device), *spec_.model, clock_);
+    }
+    auto tally = NewTallyDevice(std::move(device), plan_.members[i].areas.data);
+    tallies_.push_back(tally.get());
+    disks_.push_back(std::move(tally));
+  }
   for (const PolicyChoice& choice : spec_.policies) {
     MDVOL_RETURN_IF_ERROR(Switch(choice));
   }

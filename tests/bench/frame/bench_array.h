@@ -8,6 +8,7 @@
 // first has left.
 //
 // From the member outward a device's stack is: memory, disk model, tally, counter (as in a mount).
+// Making the members costs no modelled time, all that comes after does, metadata included.
 // One thread at a time, but for array() and sync(), and for Switch while others use those.
 
 #ifndef MDVOL_TESTS_BENCH_FRAME_BENCH_ARRAY_H_
@@ -15,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "core/array/array.h"
 #include "core/base/units.h"
+#include "core/device/disk_model.h"
 #include "core/policy/families.h"
 #include "core/sync/sync_engine.h"
 #include "tests/bench/frame/tally_device.h"
@@ -32,7 +35,7 @@ namespace mdvol::bench {
 struct PolicyChoice {
   PolicyFamily family = PolicyFamily::kResyncPacing;
   std::string name;
-  std::vector<std::pair<std::string, double>> options;
+  std::vector<std::pair<std::string, double>> options = {};
 };
 
 struct BenchArraySpec {
@@ -40,8 +43,11 @@ struct BenchArraySpec {
   uint64_t chunk_bytes = 64 * kKiB;
   uint64_t member_bytes = 64 * kGiB;  // of data, on each
   bool bitmap = true;
-  std::vector<uint32_t> missing;       // slots, two at most
-  std::vector<PolicyChoice> policies;  // the others are the defaults
+  // How slow each member is: kSsdModel, kHddModel, Stretched(kSsdModel, 4) where the machine could
+  // not keep up. None: as fast as memory.
+  std::optional<DiskModelParameters> model = std::nullopt;
+  std::vector<uint32_t> missing = {};       // slots, two at most
+  std::vector<PolicyChoice> policies = {};  // the others are the defaults
 };
 
 class BenchArray {

@@ -83,6 +83,9 @@ uint64_t LatencyHistogram::QuantileNs(double quantile) const {
   const double share = std::clamp(quantile, 0.0, 1.0);
   const auto rank =
       std::max(uint64_t{1}, static_cast<uint64_t>(std::ceil(share * static_cast<double>(count_))));
+  if (rank == count_) {
+    return max_ns_;
+  }
   uint64_t seen = 0;
   for (size_t i = 0; i < buckets_.size(); ++i) {
     seen += buckets_[i];

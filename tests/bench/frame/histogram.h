@@ -23,7 +23,7 @@ class LatencyHistogram {
   double MeanNs() const;
   double StdevNs() const;
   // The value that the share `quantile` (0..1) of all requests did not exceed: the middle of its
-  // bucket, kept between min and max. 0 when empty.
+  // bucket, kept between min and max; of 1 the max itself. 0 when empty.
   uint64_t QuantileNs(double quantile) const;
 
  private:

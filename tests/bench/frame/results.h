@@ -25,8 +25,8 @@ struct Record {
   std::string unit;    // "1/s", "us", "MB/s", "" for ratios
   double value = 0;
   uint32_t repeat = 0;
-  std::optional<double> report_value;  // what the report has for it
-  std::optional<double> bound;         // what cannot be passed, or must be reached
+  std::optional<double> report_value = std::nullopt;  // what the report has for it
+  std::optional<double> bound = std::nullopt;         // what cannot be passed, or must be reached
 
   bool operator==(const Record&) const = default;
 };

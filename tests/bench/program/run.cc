@@ -38,9 +38,7 @@ ScenarioContext MakeContext(const Scenario& scenario, const Options& options,
           .seed = options.seed,
           .policies = std::move(policies),
           .log = out,
-          .clock = SystemClock(),
-          .results = {},
-          .verdicts = {}};
+          .clock = SystemClock()};
 }
 
 absl::Status WriteFiles(const Options& options, const Results& results) {

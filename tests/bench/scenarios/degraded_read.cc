@@ -42,19 +42,16 @@ absl::Status Measure(ScenarioContext& context, BenchArray& array, uint64_t block
   const auto member_bytes = static_cast<double>((array.Total() - before).Data().reads.bytes);
   context.AddWorkload(policy, spec.name, result, repeat);
   context.Add(policy, spec.name, "amplification", "x", member_bytes / user_bytes, repeat,
-              {.report_value = {}, .bound = 1});
+              {.bound = 1});
   return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::Status RunDegradedRead(ScenarioContext& context) {
-  MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<BenchArray> array,
-                         BenchArray::Make({.members = kMembers,
-                                           .chunk_bytes = kChunkBytes,
-                                           .member_bytes = kGiB,
-                                           .missing = {},
-                                           .policies = {}}));
+  MDVOL_ASSIGN_OR_RETURN(
+      const std::unique_ptr<BenchArray> array,
+      BenchArray::Make({.members = kMembers, .chunk_bytes = kChunkBytes, .member_bytes = kGiB}));
   MDVOL_RETURN_IF_ERROR(array->Fill(kDataBytes, context.seed));
   MDVOL_RETURN_IF_ERROR(array->FailMember(0));
   const auto runs = static_cast<uint32_t>(context.policies.size()) * 3;

@@ -55,12 +55,9 @@ absl::Status MeasureTurn(ScenarioContext& context, BenchArray& array, const std:
 }  // namespace
 
 absl::Status RunParityWorkers(ScenarioContext& context) {
-  MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<BenchArray> array,
-                         BenchArray::Make({.members = kMembers,
-                                           .chunk_bytes = kChunkBytes,
-                                           .member_bytes = kGiB,
-                                           .missing = {},
-                                           .policies = {}}));
+  MDVOL_ASSIGN_OR_RETURN(
+      const std::unique_ptr<BenchArray> array,
+      BenchArray::Make({.members = kMembers, .chunk_bytes = kChunkBytes, .member_bytes = kGiB}));
   MDVOL_RETURN_IF_ERROR(context.ForEachTurn([&](const std::string& policy, uint32_t repeat) {
     return MeasureTurn(context, *array, policy, repeat);
   }));

@@ -97,7 +97,8 @@ void Judge(ScenarioContext& context) {
 }  // namespace
 
 absl::Status RunResyncPacing(ScenarioContext& context) {
-  MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<BenchArray> array, BenchArray::Make({}));
+  MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<BenchArray> array,
+                         BenchArray::Make({.model = kSsdModel}));
   MDVOL_RETURN_IF_ERROR(context.ForEachTurn([&](const std::string& policy, uint32_t repeat) {
     return MeasureTurn(context, *array, policy, repeat);
   }));

@@ -49,8 +49,8 @@ inline constexpr double kQuickSeconds = 14;
 
 // A number of a report, or a computed limit, beside a measured one.
 struct Beside {
-  std::optional<double> report_value;
-  std::optional<double> bound;
+  std::optional<double> report_value = std::nullopt;
+  std::optional<double> bound = std::nullopt;
 };
 
 struct ScenarioContext {
@@ -58,15 +58,15 @@ struct ScenarioContext {
   PolicyFamily family;
   bool quick = false;
   uint32_t repeats = 5;
-  RunTimes times;
+  RunTimes times = {};
   uint64_t seed = 1;
   // Those to measure: of the family, or what --policy left of it. The default is always the first.
   std::vector<std::string> policies;
   std::ostream& log;  // progress, a line each
   Clock& clock;
 
-  Results results;
-  Verdicts verdicts;
+  Results results = {};
+  Verdicts verdicts = {};
 
   const std::string& default_policy() const { return policies.front(); }
   PolicyChoice Choice(std::string_view policy) const { return {family, std::string(policy), {}}; }

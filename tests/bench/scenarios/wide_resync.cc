@@ -14,6 +14,8 @@ namespace {
 constexpr uint64_t kChunkBytes = 512 * kKiB;
 constexpr uint32_t kFew = 8;
 constexpr uint32_t kMany = 36;
+// What 36 members of 180 MB/s deliver is more than a small machine can compare.
+constexpr double kStretch = 4;
 
 std::string WorkloadOf(uint32_t members) { return SeriesWorkload("check", "members", members); }
 
@@ -35,7 +37,7 @@ absl::Status Measure(ScenarioContext& context, BenchArray& array, const std::str
   const std::string workload = WorkloadOf(members);
   context.Add(policy, workload, "request size", "KiB", reads.MeanBytes() / kKiB, repeat);
   context.Add(policy, workload, "sequential share", "x", reads.SequentialShare(), repeat,
-              {.report_value = {}, .bound = 1});
+              {.bound = 1});
   context.Add(policy, workload, "rate per member", "MB/s",
               static_cast<double>(reads.bytes) / members / seconds * 1e-6, repeat);
   return array.StopSync();
@@ -45,10 +47,10 @@ absl::Status Measure(ScenarioContext& context, BenchArray& array, const std::str
 
 absl::Status RunWideResync(ScenarioContext& context) {
   for (const uint32_t members : {kFew, kMany}) {
-    MDVOL_ASSIGN_OR_RETURN(
-        const std::unique_ptr<BenchArray> array,
-        BenchArray::Make(
-            {.members = members, .chunk_bytes = kChunkBytes, .missing = {}, .policies = {}}));
+    MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<BenchArray> array,
+                           BenchArray::Make({.members = members,
+                                             .chunk_bytes = kChunkBytes,
+                                             .model = Stretched(kHddModel, kStretch)}));
     MDVOL_RETURN_IF_ERROR(context.ForEachTurn([&](const std::string& policy, uint32_t repeat) {
       return Measure(context, *array, policy, repeat);
     }));

@@ -52,7 +52,7 @@ absl::Status Measure(ScenarioContext& context, BenchArray& array, const std::str
 
 absl::Status RunWriteAdmission(ScenarioContext& context) {
   MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<BenchArray> array,
-                         BenchArray::Make({.missing = {}, .policies = {}}));
+                         BenchArray::Make({.model = kSsdModel}));
   MDVOL_RETURN_IF_ERROR(context.ForEachTurn([&](const std::string& policy, uint32_t repeat) {
     return Measure(context, *array, policy, repeat);
   }));
