@@ -94,8 +94,11 @@ class Array : public Volume {
     *skipped_stripes = 0;
     return absl::OkStatus();
   }
-  // Every stripe of the range has been recomputed: its parity is trusted again.
-  virtual void EndDoubt(StripeRange /*stripes*/) {}
+  // To be asked before the first stripe of a range is recomputed that EndDoubt is to be told of.
+  virtual uint64_t DoubtSequence() const { return 0; }
+  // Every stripe of the range has been recomputed since DoubtSequence was `begun`: its parity is
+  // trusted again. But what came into doubt meanwhile, for want of space (I13), stays so.
+  virtual void EndDoubt(StripeRange /*stripes*/, uint64_t /*begun*/) {}
 
   // ---- Members come and go. Durable before they return; EROFS when read-only, EBUSY when the
   // array could not live with it, ENODEV for an unknown index.

@@ -146,7 +146,8 @@ class ArrayImpl final : public Array {
     return doubt_.Next(from_stripe);
   }
   absl::Status RecomputeParity(StripeRange stripes, uint64_t* skipped_stripes) override;
-  void EndDoubt(StripeRange stripes) override { doubt_.Remove(stripes); }
+  uint64_t DoubtSequence() const override;
+  void EndDoubt(StripeRange stripes, uint64_t begun) override;
   ArraySnapshot Snapshot() const override;
 
   absl::Status SetRmwLevel(uint32_t level) override;

@@ -177,6 +177,19 @@ bool ArrayImpl::RecomputeAndForget(StripeRange range) {
   return true;
 }
 
+uint64_t ArrayImpl::DoubtSequence() const {
+  absl::MutexLock lock(&state_);
+  return doubt_sequence_;
+}
+
+// What was added meanwhile is left to maintenance, which tries again whatever is in doubt.
+void ArrayImpl::EndDoubt(StripeRange stripes, uint64_t begun) {
+  absl::MutexLock lock(&state_);
+  if (doubt_sequence_ == begun) {
+    doubt_.Remove(stripes);
+  }
+}
+
 // ---- The thread ----
 
 void ArrayImpl::StartMaintenance() {

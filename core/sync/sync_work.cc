@@ -66,6 +66,7 @@ class ResyncWork final : public SyncWork {
 
   absl::Status Run(StripeRange piece, const std::function<bool()>& is_interrupted,
                    SyncFindings* findings) override {
+    const uint64_t begun = array_.DoubtSequence();
     const uint64_t step = StripesPerWindow(array_.geometry());
     const uint64_t end = piece.first + piece.count;
     uint64_t skipped_in_piece = 0;
@@ -84,7 +85,7 @@ class ResyncWork final : public SyncWork {
     }
     findings->skipped_stripes += skipped_in_piece;
     if (skipped_in_piece == 0) {
-      array_.EndDoubt(piece);
+      array_.EndDoubt(piece, begun);
     }
     return absl::OkStatus();
   }

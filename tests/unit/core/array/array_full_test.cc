@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "core/base/units.h"
+#include "core/stripe/sync_types.h"
 #include "core/sync/start_array.h"
+#include "core/sync/sync_work.h"
 #include "tests/support/full.h"
 #include "tests/support/test_array/log_checks.h"
 #include "tests/support/test_array/test_array.h"
@@ -340,6 +343,56 @@ TEST(ArrayFullManyTest, WhatIsOwedInManyStripesIsKeptAsDoubt) {
   EXPECT_FALSE(array->NextDoubt(0).has_value());
   EXPECT_FALSE(array->Snapshot().dirty);
   EXPECT_TRUE(array.InconsistentStripes().empty());
+}
+
+// I13: what came to owe while its neighbours were recomputed stays in doubt with them, though a
+// resync has been everywhere.
+TEST(ArrayFullManyTest, AResyncDoesNotForgetWhatCameToOweMeanwhile) {
+  TestArray array({.raid_disks = 4, .stripes = 4600, .bitmap_chunk_bytes = 512 * 4096});
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Fill());
+  array.Crash();
+  Opening opening;
+  opening.resync = false;
+  MDVOL_ASSERT_OK(array.Open(opening));
+  const auto work = NewResyncWork(*array);
+  const std::optional<StripeRange> last = work->Next(4096);
+  ASSERT_TRUE(last.has_value());
+  ASSERT_GT(last->count, StripesPerWindow(array.geometry()));
+  int windows = 0;
+  const auto before_window = [&] {
+    if (++windows == 2) {
+      for (const size_t disk : {0U, 1U, 2U, 3U}) {
+        FillUp(array, disk, array.areas(disk).data);
+      }
+      MDVOL_EXPECT_ERRNO(array.Fill(), ENOSPC);
+      for (const size_t disk : {0U, 1U, 2U, 3U}) {
+        array.fault(disk).ClearRules();
+      }
+    }
+    return false;
+  };
+  SyncFindings findings;
+  MDVOL_ASSERT_OK(work->Run(*last, before_window, &findings));
+  ASSERT_EQ(windows, 2);
+  EXPECT_EQ(findings.skipped_stripes, 0U);
+  ASSERT_TRUE(array->NextDoubt(4096).has_value());
+  EXPECT_EQ(array->NextDoubt(4096)->first, last->first);
+  LetTimePass(array);
+  EXPECT_FALSE(array->NextDoubt(0).has_value());
+  EXPECT_TRUE(array.InconsistentStripes().empty());
+  // A piece that nobody disturbs ends its doubt.
+  array.Crash();
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Write(0, 1));
+  array.Crash();
+  MDVOL_ASSERT_OK(array.Open(opening));
+  const auto again = NewResyncWork(*array);
+  const std::optional<StripeRange> first = again->Next(0);
+  ASSERT_TRUE(first.has_value());
+  MDVOL_ASSERT_OK(again->Run(
+      *first, [] { return false; }, &findings));
+  EXPECT_FALSE(array->NextDoubt(0).has_value());
 }
 
 // Not only when bits are cleared, which may be once a day.
