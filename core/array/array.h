@@ -187,9 +187,9 @@ class Array : public Volume {
   // retry owed parity. Returns the time on the clock at which it wants to be called next.
   virtual uint64_t RunMaintenance() = 0;
 
-  // Flushes, clears the bitmap of a whole array, marks clean, stops maintenance. No other call may
-  // be in flight or follow, but the destructor. An array destroyed without Stop is left dirty, as
-  // by a crash.
+  // Flushes, clears the bitmap of a whole array, marks clean, stops maintenance. OK too if stripes
+  // await their parity: Snapshot says then that it is dirty. Nothing else but NextDoubt and the
+  // destructor may follow. An array destroyed without Stop is left dirty, as by a crash.
   virtual absl::Status Stop() = 0;
 
  private:

@@ -87,10 +87,14 @@ absl::Status ArrayImpl::NoteBadBlocks(MemberFailures* failures) {
 }
 
 // What was written comes first, or a loss of power would leave old bytes that are called good. A
-// block that stays on the list for now is served from the others.
-void ArrayImpl::ForgetBadBlocks(const std::vector<MemberPart>& parts) {
+// block that stays on the list for now is served from the others. All do when a later write may
+// have failed on one of them: `still_bad` is what still_bad_ is if none has.
+void ArrayImpl::ForgetBadBlocks(const std::vector<MemberPart>& parts, uint64_t still_bad) {
   absl::MutexLock transition(&transition_);
   GateClosure closed(writes_gate_);
+  if (still_bad_.load(std::memory_order_acquire) != still_bad) {
+    return;
+  }
   bool is_any_empty = false;
   for (const auto& [member, range] : parts) {
     if (member->faulty || read_only() || failed_.load(std::memory_order_acquire)) {

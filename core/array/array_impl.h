@@ -198,13 +198,15 @@ class ArrayImpl final : public Array {
   struct Aftermath {
     MemberFailures failures;
     std::vector<MemberPart> rewritten;  // bad blocks that are none any more
+    uint64_t still_bad = 0;             // still_bad_ as it was before the call, and the call's own
   };
-  Aftermath AftermathOf(const EngineResult& result) const ABSL_SHARED_LOCKS_REQUIRED(members_gate_)
-      ABSL_LOCKS_EXCLUDED(state_);
+  Aftermath AftermathOf(const EngineResult& result, uint64_t still_bad_before) const
+      ABSL_SHARED_LOCKS_REQUIRED(members_gate_) ABSL_LOCKS_EXCLUDED(state_);
   absl::Status Settle(const EngineResult& result, const Aftermath& after, const char* what);
   absl::Status SettleRead(const EngineResult& result, const Aftermath& after);
   absl::Status SettleWrite(const EngineResult& result, const Aftermath& after, const char* what);
-  Aftermath NoteWritten(const EngineResult& result) ABSL_SHARED_LOCKS_REQUIRED(members_gate_);
+  Aftermath NoteWritten(const EngineResult& result, uint64_t still_bad_before)
+      ABSL_SHARED_LOCKS_REQUIRED(members_gate_);
   void NoteOwed(const EngineResult& result);
   void NoteMended(const EngineResult& result);
   WriteIntent::Range IntentRange(uint64_t offset_bytes, uint64_t length_bytes) const;
@@ -306,7 +308,7 @@ class ArrayImpl final : public Array {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
   absl::Status NoteBadBlocks(MemberFailures* failures)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
-  void ForgetBadBlocks(const std::vector<MemberPart>& parts);
+  void ForgetBadBlocks(const std::vector<MemberPart>& parts, uint64_t still_bad);
   void PutInPlace(ArrayMember& replacement) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
 
   // array_sync.cc
@@ -381,7 +383,10 @@ class ArrayImpl final : public Array {
   std::atomic<uint64_t> writes_done_{0};     // counts acknowledged writes
   std::atomic<uint64_t> writes_flushed_{0};  // of those, how many a flush has covered
   std::atomic<uint32_t> unsettled_{0};       // calls that have yet to fail members
-  absl::CondVar settled_;                    // signalled under state_ when one has
+  // Writes that have failed on a bad block, which stayed on its list for that. Counted inside
+  // writes_gate_.
+  std::atomic<uint64_t> still_bad_{0};
+  absl::CondVar settled_;  // signalled under state_ when one has
   std::atomic<uint32_t> safe_mode_delay_ms_;
   std::atomic<uint32_t> max_read_errors_{20};
   std::atomic<uint32_t> time_base_s_{kBitmapDefaultSleepSeconds};

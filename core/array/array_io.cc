@@ -34,8 +34,9 @@ absl::Status ArrayImpl::Read(uint64_t offset_bytes, std::span<std::byte> out) {
   Aftermath after;
   {
     GateShare share(members_gate_);
+    const uint64_t still_bad = still_bad_.load(std::memory_order_acquire);
     result = engine_.Read(view_, offset_bytes, out);
-    after = AftermathOf(result);
+    after = AftermathOf(result, still_bad);
   }
   return SettleRead(result, after);
 }
@@ -105,8 +106,9 @@ absl::Status ArrayImpl::RunWrite(VolumeRange range, const char* what, WriteWork 
           return bits.ok();
         };
         if (intent_ == nullptr || intent_->Start(IntentRange(offset_bytes, length_bytes), store)) {
+          const uint64_t still_bad = still_bad_.load(std::memory_order_acquire);
           result = work(view_);
-          after = NoteWritten(result);
+          after = NoteWritten(result, still_bad);
           if (intent_ != nullptr) {
             intent_->End(IntentRange(offset_bytes, length_bytes));
           }
@@ -126,10 +128,13 @@ absl::Status ArrayImpl::RunWrite(VolumeRange range, const char* what, WriteWork 
 }
 
 // Before the bits may grow old and before the gates are left: whoever closes them must know.
-ArrayImpl::Aftermath ArrayImpl::NoteWritten(const EngineResult& result) {
+ArrayImpl::Aftermath ArrayImpl::NoteWritten(const EngineResult& result, uint64_t still_bad_before) {
   last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
   NoteOwed(result);
-  Aftermath after = AftermathOf(result);
+  if (result.still_bad) {
+    still_bad_.fetch_add(1, std::memory_order_acq_rel);
+  }
+  Aftermath after = AftermathOf(result, still_bad_before);
   AddMirrorFailures(&after.failures);
   if (!after.failures.empty()) {
     unsettled_.fetch_add(1, std::memory_order_acq_rel);
@@ -138,8 +143,10 @@ ArrayImpl::Aftermath ArrayImpl::NoteWritten(const EngineResult& result) {
   return after;
 }
 
-ArrayImpl::Aftermath ArrayImpl::AftermathOf(const EngineResult& result) const {
+ArrayImpl::Aftermath ArrayImpl::AftermathOf(const EngineResult& result,
+                                            uint64_t still_bad_before) const {
   Aftermath after;
+  after.still_bad = still_bad_before + (result.still_bad ? 1U : 0U);
   if (!result.member_errors.empty()) {
     after.failures = FailuresOf(result.member_errors);
   }
@@ -147,7 +154,12 @@ ArrayImpl::Aftermath ArrayImpl::AftermathOf(const EngineResult& result) const {
     absl::MutexLock lock(&state_);
     for (const RewrittenBad& bad : result.rewritten_bad) {
       for (const auto& member : members_) {
-        if (member->slot == bad.slot && !member->faulty) {
+        // A replacement that has failed a write is not to be believed to have got this one.
+        const bool is_his = bad.is_replacement
+                                ? member->replaces == bad.slot && member->mirror != nullptr &&
+                                      member->mirror->replacement_error() == 0
+                                : member->slot == bad.slot;
+        if (is_his && !member->faulty) {
           after.rewritten.push_back({member.get(), bad.range});
         }
       }
@@ -196,14 +208,15 @@ absl::Status ArrayImpl::SettleRead(const EngineResult& result, const Aftermath& 
       events_.Add(EventLevel::kError, "failure not recorded", "", MessageOf(status));
     }
   }
-  return Settle(result, {.failures = {}, .rewritten = after.rewritten}, "read");
+  return Settle(
+      result, {.failures = {}, .rewritten = after.rewritten, .still_bad = after.still_bad}, "read");
 }
 
 // What an engine call leaves to be done before it is acknowledged, and its status.
 absl::Status ArrayImpl::Settle(const EngineResult& result, const Aftermath& after,
                                const char* what) {
   if (!after.rewritten.empty()) {
-    ForgetBadBlocks(after.rewritten);
+    ForgetBadBlocks(after.rewritten, after.still_bad);
   }
   if (!result.mended_slots.empty()) {
     NoteMended(result);

@@ -249,7 +249,7 @@ absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings
                                       geometry_.component_bytes());
   RecoverResult recovered;
   EngineResult result;
-  MemberFailures failures;
+  Aftermath after;
   std::vector<ArrayMember*> members;
   std::vector<MemberPart> holes;  // that the bad-block logs do not have yet
   int full = 0;
@@ -267,7 +267,8 @@ absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings
       targets.push_back({.slot = member->slot.has_value() ? *member->slot : *member->replaces,
                          .device = member->device.get(),
                          .data_offset_bytes = member->areas.data.begin,
-                         .from_bytes = member->valid_bytes.load(std::memory_order_acquire)});
+                         .from_bytes = member->valid_bytes.load(std::memory_order_acquire),
+                         .bad_blocks = &member->bad_blocks});
     }
     const auto move = [&] {
       holes = UnknownHoles(members, recovered);
@@ -277,21 +278,28 @@ absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings
         }
       }
     };
+    const uint64_t still_bad = still_bad_.load(std::memory_order_acquire);
     result = engine_.RecoverStripes(view_, window.first, window.count, targets, &recovered, move);
-    failures = FailuresOf(result.member_errors);
+    after = AftermathOf(result, still_bad);
+    for (const auto& [index, range] : recovered.rewritten_bad) {
+      after.rewritten.push_back({members[index], range});
+    }
     for (const auto& [index, error] : recovered.target_errors) {
       if (IsFull(error)) {
         full = error;
       } else {
-        failures.push_back(
+        after.failures.push_back(
             {members[index]->index,
              absl::StrCat("rebuild failed: ", std::generic_category().message(error))});
       }
     }
   }
   NoteMended(result);
-  if (!failures.empty()) {
-    return FailMembers(failures);
+  if (!after.rewritten.empty()) {
+    ForgetBadBlocks(after.rewritten, after.still_bad);
+  }
+  if (!after.failures.empty()) {
+    return FailMembers(after.failures);
   }
   if (full != 0) {
     return SystemError(full, "rebuild stopped");

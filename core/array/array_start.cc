@@ -244,6 +244,11 @@ void ArrayImpl::RebuildView() {
                                   .valid_bytes = geometry_.component_bytes(),
                                   .bad_blocks = &member->bad_blocks,
                                   .checkpoint = member->in_sync ? nullptr : &member->valid_bytes};
+    if (const ArrayMember* const replacement = ReplacementOf(*member->slot);
+        mirror != nullptr && replacement != nullptr) {
+      view_.slots[*member->slot].replacement_bad_blocks = &replacement->bad_blocks;
+      view_.slots[*member->slot].replacement_offset_bytes = replacement->areas.data.begin;
+    }
     view_.alignment_bytes = std::max<uint64_t>(view_.alignment_bytes, device->alignment_bytes());
   }
   engine_.MembersChanged(view_);

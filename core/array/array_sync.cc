@@ -15,8 +15,9 @@ absl::Status ArrayImpl::CheckStripes(StripeRange stripes, SyncFindings* findings
   Aftermath after;
   {
     GateShare share(members_gate_);
+    const uint64_t still_bad = still_bad_.load(std::memory_order_acquire);
     result = engine_.CheckStripes(view_, stripes.first, stripes.count, findings);
-    after = AftermathOf(result);
+    after = AftermathOf(result, still_bad);
   }
   return Settle(result, after, "check");
 }

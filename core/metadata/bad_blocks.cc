@@ -52,6 +52,12 @@ bool BadBlockList::Touches(uint64_t begin, uint64_t end) const {
   return begin < end && first != ranges_.end() && first->begin < end;
 }
 
+bool BadBlockList::Covers(const ByteRange& range) const {
+  const auto first = std::partition_point(ranges_.begin(), ranges_.end(),
+                                          [&](const ByteRange& r) { return r.end <= range.begin; });
+  return first != ranges_.end() && first->begin <= range.begin && range.end <= first->end;
+}
+
 void BadBlockList::Add(ByteRange range) {
   if (range.begin >= range.end) {
     return;

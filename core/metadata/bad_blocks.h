@@ -21,6 +21,8 @@ class BadBlockList {
   std::span<const ByteRange> ranges() const { return ranges_; }
   // Whether [begin, end) touches a bad range.
   bool Touches(uint64_t begin, uint64_t end) const;
+  // Whether all of `range` is bad.
+  bool Covers(const ByteRange& range) const;
   // Adding joins what touches; removing splits.
   void Add(ByteRange range);
   void Remove(ByteRange range);

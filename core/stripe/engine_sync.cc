@@ -164,6 +164,7 @@ void StripeEngine::ConcludeLed(SyncStripe& stripe, EngineResult* result) {
                               stripe.mended_slots.end());
   result->rewritten_bad.insert(result->rewritten_bad.end(), stripe.rewritten_bad.begin(),
                                stripe.rewritten_bad.end());
+  result->still_bad |= stripe.still_bad;
   for (const MemberError& error : stripe.member_errors) {
     result->member_errors.push_back(error);
     unsettled_.NoteStale(stripe.facts, error);

@@ -56,6 +56,7 @@ void Merge(const EngineResult& part, EngineResult* result) {
   Append(part.owed_stripes, &result->owed_stripes);
   Append(part.mended_slots, &result->mended_slots);
   Append(part.rewritten_bad, &result->rewritten_bad);
+  result->still_bad |= part.still_bad;
 }
 
 }  // namespace
@@ -113,7 +114,9 @@ void StripeEngine::AddStep(const MemberView& members, uint64_t stripe,
   step.facts.set_parity_trusted(!in_doubt_(stripe));
   unsettled_.ApplyTo(step.facts, &step.member_errors);
   step.group.assign(group.begin(), group.end());
-  step.punch_hole = group.size() == 1 && group[0]->zero_stripe && !step.facts.HasCheckpoint();
+  // Where blocks are bad, zeroes are written: so it shows which of them are bad still.
+  step.punch_hole = group.size() == 1 && group[0]->zero_stripe && !step.facts.HasCheckpoint() &&
+                    !step.facts.HasBadBlocks();
   if (step.punch_hole) {
     return;
   }
@@ -161,6 +164,7 @@ void StripeEngine::Conclude(const StripeStep& step, StripeWrite& self, EngineRes
   }
   Append(step.mended_slots, &result->mended_slots);
   Append(step.rewritten_bad, &result->rewritten_bad);
+  result->still_bad |= step.still_bad;
   locks_.Finish(stripe, step.group, &self);
   Merge(self, result);
 }

@@ -42,7 +42,8 @@ struct EngineResult {
   absl::InlinedVector<uint32_t, 1>
       mended_slots;                // read errors put right by rewriting, one entry each
   RewrittenBadList rewritten_bad;  // to be taken off the members' lists
-  uint64_t skipped_stripes = 0;    // sync: could not be told, or not wholly, from what is there
+  bool still_bad = false;        // a block on a member's list could not be written: it stays on it
+  uint64_t skipped_stripes = 0;  // sync: could not be told, or not wholly, from what is there
 };
 
 class StripeEngine {

@@ -57,9 +57,32 @@ bool StripeFacts::HasBadBlock(uint32_t slot, ColumnRange columns) const {
          bad_blocks->Touches(MemberOffset(slot, columns.begin), MemberOffset(slot, columns.end));
 }
 
+bool StripeFacts::HasBadBlocks() const {
+  for (uint32_t slot = 0; slot < geometry_->raid_disks(); ++slot) {
+    if (HasBadBlock(slot, {0, geometry_->chunk_bytes()})) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool StripeFacts::IsListedBad(uint32_t slot, ColumnRange columns) const {
+  const BadBlockList* const bad_blocks = members_->slots[slot].bad_blocks;
+  return bad_blocks != nullptr &&
+         bad_blocks->Covers({MemberOffset(slot, columns.begin), MemberOffset(slot, columns.end)});
+}
+
 void StripeFacts::NoteRewritten(uint32_t slot, ColumnRange columns, RewrittenBadList* list) const {
   if (HasBadBlock(slot, columns)) {
     list->push_back({slot, {MemberOffset(slot, columns.begin), MemberOffset(slot, columns.end)}});
+  }
+  const SlotView& view = members_->slots[slot];
+  if (view.replacement_bad_blocks != nullptr && !view.replacement_bad_blocks->empty()) {
+    const uint64_t offset = view.replacement_offset_bytes + data_offset_bytes();
+    const ByteRange range{offset + columns.begin, offset + columns.end};
+    if (view.replacement_bad_blocks->Touches(range.begin, range.end)) {
+      list->push_back({slot, range, /*is_replacement=*/true});
+    }
   }
 }
 

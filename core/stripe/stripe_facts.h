@@ -26,6 +26,10 @@ struct SlotView {
   uint64_t valid_bytes = 0;        // of the data area: all of it when in sync, the checkpoint (any
                                    // byte) while recovering
   const BadBlockList* bad_blocks = nullptr;  // absolute on the member; null or empty: none
+  // Of a replacement that `device` writes to as well. It is never read: its list is only to learn
+  // what has been written over.
+  const BadBlockList* replacement_bad_blocks = nullptr;
+  uint64_t replacement_offset_bytes = 0;  // where its data area starts
   // While the member is being rebuilt: its valid_bytes as they grow, and valid_bytes above is not
   // looked at. Whoever moves it past stripes leads them: who leads or shares a stripe sees one
   // value throughout, and a write beyond it need not go to the member, for the rebuild is yet to
@@ -61,6 +65,7 @@ using ColumnRanges = absl::InlinedVector<ColumnRange, 4>;
 struct RewrittenBad {
   uint32_t slot = 0;
   ByteRange range;
+  bool is_replacement = false;  // the member that will replace the slot's
 };
 using RewrittenBadList = absl::InlinedVector<RewrittenBad, 1>;
 
@@ -114,6 +119,10 @@ class StripeFacts {
   }
 
   bool HasBadBlock(uint32_t slot, ColumnRange columns) const;
+  // Of any member, in the whole stripe.
+  bool HasBadBlocks() const;
+  // All of these columns are on the member's list.
+  bool IsListedBad(uint32_t slot, ColumnRange columns) const;
   // These columns have been written over: whatever of them was bad is bad no more.
   void NoteRewritten(uint32_t slot, ColumnRange columns, RewrittenBadList* list) const;
 

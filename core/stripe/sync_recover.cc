@@ -3,9 +3,12 @@
 #include "core/stripe/sync_recover.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "core/base/units.h"
 #include "core/parity/parity.h"
 #include "core/stripe/decode.h"
+#include "core/stripe/io_errors.h"
 
 namespace mdvol {
 
@@ -188,22 +191,65 @@ void SyncRecoverer::NoteHole(uint32_t slot, size_t index, ColumnRange piece) {
   result_->lost.push_back(hole);
 }
 
+// So that an error tells whether it is a bad block's alone. Only whole units can be written.
+void SyncRecoverer::SplitAtBadBlocks() {
+  std::vector<Filled> split;
+  for (const Filled& filled : filled_) {
+    const RecoverTarget& target = targets_[filled.target];
+    const StripeFacts& facts = stripes_[filled.index].facts;
+    const uint64_t unit = facts.members().alignment_bytes;
+    const uint64_t offset = target.data_offset_bytes + facts.data_offset_bytes();
+    Filled rest = filled;
+    const auto cut = [&](uint64_t column) {
+      if (rest.columns.begin < column && column < rest.columns.end) {
+        split.push_back({rest.target, rest.index, {rest.columns.begin, column}});
+        rest.columns.begin = column;
+      }
+    };
+    const BadBlockList none;
+    for (const ByteRange& bad :
+         (target.bad_blocks != nullptr ? *target.bad_blocks : none).ranges()) {
+      if (bad.begin < offset + rest.columns.end && offset + rest.columns.begin < bad.end) {
+        cut(RoundUp(std::max(bad.begin, offset) - offset, unit));
+        cut(RoundDown(bad.end - offset, unit));
+      }
+    }
+    split.push_back(rest);
+  }
+  filled_ = std::move(split);
+}
+
 void SyncRecoverer::Write() {
+  SplitAtBadBlocks();
+  const auto range_of = [&](const Filled& filled) {
+    const uint64_t offset = targets_[filled.target].data_offset_bytes +
+                            stripes_[filled.index].facts.data_offset_bytes();
+    return ByteRange{offset + filled.columns.begin, offset + filled.columns.end};
+  };
   IoBatch batch;
   for (const Filled& filled : filled_) {
     const RecoverTarget& target = targets_[filled.target];
-    batch.AddWrite(target.device,
-                   target.data_offset_bytes + stripes_[filled.index].facts.data_offset_bytes() +
-                       filled.columns.begin,
+    batch.AddWrite(target.device, range_of(filled).begin,
                    window_.Bytes({filled.index, target.slot, filled.columns}),
                    filled.columns.size());
   }
-  if (batch.empty() || batch.Run()) {
-    return;
+  if (!batch.empty()) {
+    batch.Run();
   }
   for (size_t i = 0; i < filled_.size(); ++i) {
-    if (batch.error(i) != 0 && !HasFailed(filled_[i].target)) {
-      result_->target_errors.emplace_back(filled_[i].target, batch.error(i));
+    const size_t target = filled_[i].target;
+    const ByteRange range = range_of(filled_[i]);
+    const BadBlockList* const bad_blocks = targets_[target].bad_blocks;
+    if (batch.error(i) == 0) {
+      if (bad_blocks != nullptr && bad_blocks->Touches(range.begin, range.end)) {
+        result_->rewritten_bad.emplace_back(target, range);
+      }
+      continue;
+    }
+    const bool stays_bad =
+        !IsFull(batch.error(i)) && bad_blocks != nullptr && bad_blocks->Covers(range);
+    if (!stays_bad && !HasFailed(target)) {
+      result_->target_errors.emplace_back(target, batch.error(i));
     }
   }
 }

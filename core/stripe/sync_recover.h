@@ -5,7 +5,8 @@
 //
 // What is written is what a read would return. So where parity is in doubt (I12) it is believed, as
 // md does and as reads do; where it is owed (I13), only if P and Q agree. What cannot be told is a
-// hole: nothing is written there.
+// hole: nothing is written there. A target's own bad blocks are tried like all others: what can be
+// written is named in the result, what cannot stays on its list.
 
 #ifndef MDVOL_CORE_STRIPE_SYNC_RECOVER_H_
 #define MDVOL_CORE_STRIPE_SYNC_RECOVER_H_
@@ -55,6 +56,7 @@ class SyncRecoverer {
   void NoteReadErrors(size_t index, ColumnRange piece);
   void NoteFilled(size_t target, size_t index, ColumnRange piece);
   void NoteHole(uint32_t slot, size_t index, ColumnRange piece);
+  void SplitAtBadBlocks();
   void Write();
 
   const std::span<SyncStripe> stripes_;

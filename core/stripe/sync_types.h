@@ -48,8 +48,9 @@ struct SyncFindings {
 struct RecoverTarget {
   uint32_t slot = 0;
   MemberDevice* device = nullptr;
-  uint64_t data_offset_bytes = 0;  // where its data area starts
-  uint64_t from_bytes = 0;         // below this data offset it holds valid bytes already
+  uint64_t data_offset_bytes = 0;            // where its data area starts
+  uint64_t from_bytes = 0;                   // below this data offset it holds valid bytes already
+  const BadBlockList* bad_blocks = nullptr;  // absolute on it; null or empty: none
 };
 
 struct RecoverResult {
@@ -61,6 +62,8 @@ struct RecoverResult {
   };
   std::vector<Hole> lost;
   std::vector<std::pair<size_t, int>> target_errors;  // index of the target, errno
+  // Of the targets' bad blocks, by index: absolute ranges that have been written over.
+  std::vector<std::pair<size_t, ByteRange>> rewritten_bad;
 };
 
 }  // namespace mdvol

@@ -283,6 +283,8 @@ void SyncVerifier::RunWrites() {
     }
     if (IsFull(error)) {
       stripe.full = error;
+    } else if (stripe.facts.IsListedBad(block.slot, block.columns)) {
+      stripe.still_bad = true;
     } else {
       stripe.member_errors.push_back({.slot = block.slot, .error = error});
     }

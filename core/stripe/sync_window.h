@@ -49,6 +49,7 @@ struct SyncStripe {
   MemberErrors member_errors;
   absl::InlinedVector<uint32_t, 1> mended_slots;
   RewrittenBadList rewritten_bad;
+  bool still_bad = false;                // see EngineResult
   std::vector<UnreadableBlock> to_mend;  // met a read error, or is bad, and can be recovered
 
   uint64_t mismatched_lanes = 0;

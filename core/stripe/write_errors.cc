@@ -35,6 +35,14 @@ void WriteExecutor::NoteZeroErrors(std::span<const IoRecord> zeroed) {
   }
 }
 
+// As in md, a block on its member's bad-block list that again cannot be written stays there, and
+// its member where it is: nobody reads the block, so it is stale to nobody.
+bool WriteExecutor::StaysBad(StripeStep& step, uint32_t slot, ColumnRange columns) {
+  const bool is_listed = step.facts.IsListedBad(slot, columns);
+  step.still_bad |= is_listed;
+  return is_listed;
+}
+
 // Parity that was made from data alone, and stored, is owed no more.
 void WriteExecutor::NotePaid(Unit& unit, std::span<const IoRecord> written) {
   const bool is_stored =
@@ -72,7 +80,9 @@ void WriteExecutor::NoteWriteErrors(Unit& unit, std::span<const IoRecord> writte
       full = record.error;
     } else if (record.error != 0) {
       has_failed = true;
-      step.member_errors.push_back({.slot = record.slot, .error = record.error});
+      if (!StaysBad(step, record.slot, unit.piece.columns)) {
+        step.member_errors.push_back({.slot = record.slot, .error = record.error});
+      }
     }
   }
   if (full == 0 && !has_failed) {
@@ -92,7 +102,8 @@ void WriteExecutor::NoteWriteErrors(Unit& unit, std::span<const IoRecord> writte
     }
   }
   for (const IoRecord& record : written) {
-    if (record.error != 0 && !IsFull(record.error)) {
+    if (record.error != 0 && !IsFull(record.error) &&
+        !StaysBad(step, record.slot, unit.piece.columns)) {
       step.stale.push_back({.slot = record.slot, .error = record.error});
     }
   }
@@ -123,7 +134,7 @@ bool WriteExecutor::Undo(Unit& unit, std::span<const IoRecord> written) {
     const MemberError error{.slot = written[i].slot, .error = batch_.error(i)};
     if (IsFull(error.error)) {
       is_undone &= Holds(unit, error.slot, old_bytes(error.slot));
-    } else if (error.error != 0) {
+    } else if (error.error != 0 && !StaysBad(step, error.slot, unit.piece.columns)) {
       step.stale.push_back(error);
       if (written[i].error == 0 || IsFull(written[i].error)) {
         step.member_errors.push_back(error);
@@ -155,6 +166,10 @@ void WriteExecutor::Settle() {
     if (!SettleParity(step.facts, step.extents, unsettled.columns, &failed)) {
       step.owed.push_back(unsettled.columns);
     }
+    const auto stays_bad = [&](const MemberError& error) {
+      return StaysBad(step, error.slot, unsettled.columns);
+    };
+    failed.erase(std::remove_if(failed.begin(), failed.end(), stays_bad), failed.end());
     step.member_errors.insert(step.member_errors.end(), failed.begin(), failed.end());
     step.stale.insert(step.stale.end(), failed.begin(), failed.end());
   }

@@ -54,6 +54,7 @@ struct StripeStep {
   absl::InlinedVector<uint32_t, 1>
       mended_slots;  // unreadable blocks rewritten with recovered bytes
   RewrittenBadList rewritten_bad;
+  bool still_bad = false;  // a block of a member's bad-block list was not to be written again
 };
 
 class WriteExecutor {
@@ -106,6 +107,7 @@ class WriteExecutor {
 
   void PlanPieces();
   void PunchHoles();
+  static bool StaysBad(StripeStep& step, uint32_t slot, ColumnRange columns);
   void NoteZeroErrors(std::span<const IoRecord> zeroed);
   void RunWave();
   bool Prepare(const Piece& piece);

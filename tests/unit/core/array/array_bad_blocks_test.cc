@@ -1,0 +1,224 @@
+// The members' bad-block logs: what is written over is taken off them by rebuilds, replacements and
+// writes that go to a replacement too; what cannot be written stays, and its member as well.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "core/stripe/sync_types.h"
+#include "tests/support/test_array/log_checks.h"
+#include "tests/support/test_array/test_array.h"
+#include "tests/unit/core/array/members_fixture.h"
+
+namespace mdvol {
+namespace {
+
+using testing::DurableAt;
+using testing::MembersFixture;
+using testing::MemberSpecs;
+
+constexpr uint64_t kChunk = 4096;
+constexpr size_t kDisk = 4;
+
+class ArrayBadBlocksTest : public MembersFixture {
+ protected:
+  ByteRange BlockOf(size_t disk, uint64_t stripe) {
+    const uint64_t begin = array_.areas(disk).data.begin + stripe * kChunk;
+    return {begin, begin + kChunk};
+  }
+
+  void FailWith(FaultOp op, size_t disk, const ByteRange& block) {
+    array_.fault(disk).AddRule(
+        {.op = op, .offset_bytes = block.begin, .length_bytes = block.size()});
+  }
+
+  // The block of `disk` in this stripe comes on its member's list, and can be had again.
+  void MakeListed(size_t disk, uint64_t stripe) {
+    for (const FaultOp op : {FaultOp::kRead, FaultOp::kWrite}) {
+      FailWith(op, disk, BlockOf(disk, stripe));
+    }
+    SyncFindings findings;
+    MDVOL_ASSERT_OK(array_->CheckStripes({stripe, 1}, &findings));
+    array_.fault(disk).ClearRules();
+    ASSERT_EQ(Of(disk).bad_blocks, std::vector<ByteRange>{BlockOf(disk, stripe)});
+  }
+
+  // All that was written to the disk's data was durable before its log was.
+  void ExpectDataBeforeLog(size_t disk) {
+    const auto log = array_.recording().requests();
+    const ByteRange& area = array_.areas(disk).bad_blocks;
+    bool is_any = false;
+    for (size_t i = 0; i < log.size(); ++i) {
+      if (log[i].member != disk || !log[i].Changes() || !log[i].Touches(area.begin, area.end)) {
+        continue;
+      }
+      is_any = true;
+      for (size_t j = 0; j < i; ++j) {
+        EXPECT_TRUE(!array_.IsData(log[j]) || log[j].member != disk || DurableAt(log, j) <= i);
+      }
+    }
+    EXPECT_TRUE(is_any);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Specs, ArrayBadBlocksTest, MemberSpecs());
+
+// ---- Rebuilds ----
+
+// It comes back with what it lacked: a block that has its bytes now is bad no more.
+TEST_P(ArrayBadBlocksTest, ARebuildTakesWhatItWritesOffTheList) {
+  if (!GetParam().bitmap) {
+    return;  // without one it comes back as a spare, whose log is new
+  }
+  MakeListed(kDisk, 9);
+  MDVOL_ASSERT_OK(array_->FailMember(kDisk, "by hand"));
+  MDVOL_ASSERT_OK(array_->RemoveMember(kDisk));
+  const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+  MDVOL_ASSERT_OK(array_.Write(8 * stripe_bytes, 4 * stripe_bytes));
+  ASSERT_TRUE(array_.AddMember(kDisk, AddMode::kReAdd).ok());
+  ASSERT_EQ(Of(kDisk).bad_blocks, std::vector<ByteRange>{BlockOf(kDisk, 9)});
+  array_.recording().Clear();
+  MDVOL_ASSERT_OK(array_.Recover());
+  EXPECT_TRUE(Of(kDisk).bad_blocks.empty());
+  ExpectDataBeforeLog(kDisk);
+  EXPECT_FALSE(array_.super(kDisk).has_feature(kFeatureBadBlocks));
+  EXPECT_EQ(array_.CheckVolume(), "");
+  EXPECT_EQ(array_.CheckDisks(), "");
+  MDVOL_ASSERT_OK(array_.Stop());
+  MDVOL_ASSERT_OK(array_.Open());
+  EXPECT_TRUE(Of(kDisk).bad_blocks.empty());
+}
+
+// What cannot be written even so is no reason to send the member away again.
+TEST_P(ArrayBadBlocksTest, ARebuildLeavesOnTheListWhatItCannotWrite) {
+  if (!GetParam().bitmap) {
+    return;
+  }
+  MakeListed(kDisk, 9);
+  MDVOL_ASSERT_OK(array_->FailMember(kDisk, "by hand"));
+  MDVOL_ASSERT_OK(array_->RemoveMember(kDisk));
+  const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+  MDVOL_ASSERT_OK(array_.Write(8 * stripe_bytes, 4 * stripe_bytes));
+  ASSERT_TRUE(array_.AddMember(kDisk, AddMode::kReAdd).ok());
+  FailWith(FaultOp::kWrite, kDisk, BlockOf(kDisk, 9));
+  MDVOL_ASSERT_OK(array_.Recover());
+  EXPECT_TRUE(Of(kDisk).in_sync);
+  EXPECT_EQ(Of(kDisk).bad_blocks, std::vector<ByteRange>{BlockOf(kDisk, 9)});
+  EXPECT_EQ(array_.CheckVolume(), "");
+}
+
+// A block that was lost when a replacement was filled is had again, and filled.
+TEST_P(ArrayBadBlocksTest, ACopyTakesWhatItWritesOffTheReplacementsList) {
+  const size_t disk = array_.AddDisk();
+  ASSERT_TRUE(array_.AddMember(disk).ok());
+  MDVOL_ASSERT_OK(array_->SetReplacement(3, array_.MemberOf(disk)));
+  MDVOL_ASSERT_OK(array_->BeginRecovery());
+  for (const size_t lost : {3U, 1U, 2U}) {
+    FailWith(FaultOp::kRead, lost, BlockOf(lost, 9));
+    FailWith(FaultOp::kWrite, lost, BlockOf(lost, 9));
+  }
+  SyncFindings findings;
+  MDVOL_ASSERT_OK(array_->RecoverStripes({0, 12}, &findings));
+  ASSERT_EQ(Of(disk).bad_blocks, std::vector<ByteRange>{BlockOf(disk, 9)});
+  array_.Crash();  // before its checkpoint is stored
+  MDVOL_ASSERT_OK(array_.Open());
+  ASSERT_EQ(Of(disk).bad_blocks, std::vector<ByteRange>{BlockOf(disk, 9)});
+  array_.recording().Clear();
+  MDVOL_ASSERT_OK(array_.Recover());
+  EXPECT_EQ(Of(disk).slot, 3U);
+  EXPECT_TRUE(Of(disk).bad_blocks.empty());
+  ExpectDataBeforeLog(disk);
+  EXPECT_EQ(array_.CheckDiskInSlot(disk, 3), "");
+}
+
+// ---- Writes ----
+
+// As in md: the block is no worse than it was.
+TEST_P(ArrayBadBlocksTest, AWriteThatFailsOnAListedBlockFailsNobody) {
+  MakeListed(kDisk, 9);
+  FailWith(FaultOp::kWrite, kDisk, BlockOf(kDisk, 9));
+  const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+  MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes, stripe_bytes));
+  MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes + 100, stripe_bytes - 200));
+  MDVOL_ASSERT_OK(array_.Zero(8 * stripe_bytes, 3 * stripe_bytes));
+  MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes + 700, 5000));
+  EXPECT_EQ(array_->Snapshot().degraded, 0U);
+  EXPECT_FALSE(Of(kDisk).faulty);
+  EXPECT_EQ(Of(kDisk).bad_blocks, std::vector<ByteRange>{BlockOf(kDisk, 9)});
+  EXPECT_EQ(array_.EventText("member failed"), "");
+  EXPECT_EQ(array_.CheckVolume(), "");
+  EXPECT_EQ(array_.CheckVolumeWithout({5}), "");
+  // Its neighbour is not on the list.
+  FailWith(FaultOp::kWrite, kDisk, BlockOf(kDisk, 10));
+  MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes, 2 * stripe_bytes));
+  EXPECT_TRUE(Of(kDisk).faulty);
+  EXPECT_EQ(array_.CheckVolume(), "");
+}
+
+// A long write has written the block over, and has not said so yet, when another one fails there:
+// what the block holds is old now, and must not come off the list.
+TEST(ArrayBadBlocksRaceTest, ABlockThatALaterWriteFailedOnStaysListed) {
+  testing::TestArray array({.stripes = 300});
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Fill());
+  const uint64_t stripe_bytes = array.geometry().stripe_bytes();
+  const size_t disk = array.DiskOf(9 * stripe_bytes);
+  const uint64_t begin = array.areas(disk).data.begin + 9 * kChunk;
+  const FaultRule bad_write{.op = FaultOp::kWrite, .offset_bytes = begin, .length_bytes = kChunk};
+  const FaultRule bad_read{.op = FaultOp::kRead, .offset_bytes = begin, .length_bytes = kChunk};
+  array.fault(disk).AddRule(bad_write);
+  array.fault(disk).AddRule(bad_read);
+  EXPECT_EQ(array.CheckVolume(), "");
+  array.fault(disk).ClearRules();
+  ASSERT_EQ(array->Snapshot().members[disk].bad_blocks.size(), 1U);
+  const std::vector<std::byte> late(kChunk, std::byte{0x5a});
+  std::atomic<bool> has_come{false};
+  array.recording().SetHook([&](const testing::RecordedRequest& request) {
+    const uint64_t far = array.areas(request.member).data.begin + 280 * kChunk;
+    if (!array.IsData(request) || !request.Touches(far, far + 1) || has_come.exchange(true)) {
+      return;
+    }
+    array.fault(disk).AddRule(bad_write);
+    std::thread other([&] { MDVOL_EXPECT_OK(array->Write(9 * stripe_bytes, late)); });
+    other.join();
+  });
+  MDVOL_ASSERT_OK(array.Write(0, array.geometry().volume_bytes()));
+  array.recording().SetHook(nullptr);
+  ASSERT_TRUE(has_come);
+  EXPECT_EQ(array->Snapshot().degraded, 0U);
+  EXPECT_EQ(array->Snapshot().members[disk].bad_blocks.size(), 1U);
+  std::vector<std::byte> read(kChunk);
+  MDVOL_ASSERT_OK(array->Read(9 * stripe_bytes, read));
+  EXPECT_EQ(read, late);
+}
+
+// What a replacement gets it has, though nobody reads it there yet.
+TEST_P(ArrayBadBlocksTest, AWriteTakesWhatItHasWrittenOffTheReplacementsListToo) {
+  const size_t disk = array_.AddDisk();
+  ASSERT_TRUE(array_.AddMember(disk).ok());
+  MDVOL_ASSERT_OK(array_->SetReplacement(3, array_.MemberOf(disk)));
+  MDVOL_ASSERT_OK(array_->BeginRecovery());
+  for (const size_t lost : {3U, 1U, 2U}) {
+    FailWith(FaultOp::kRead, lost, BlockOf(lost, 9));
+    FailWith(FaultOp::kWrite, lost, BlockOf(lost, 9));
+  }
+  SyncFindings findings;
+  MDVOL_ASSERT_OK(array_->RecoverStripes({0, 12}, &findings));
+  ASSERT_EQ(Of(disk).bad_blocks, std::vector<ByteRange>{BlockOf(disk, 9)});
+  for (const size_t lost : {3U, 1U, 2U}) {
+    array_.fault(lost).ClearRules();
+  }
+  array_.recording().Clear();
+  const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+  MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes, stripe_bytes));
+  EXPECT_TRUE(Of(disk).bad_blocks.empty());
+  ExpectDataBeforeLog(disk);
+  MDVOL_ASSERT_OK(array_.Recover());
+  EXPECT_EQ(array_.CheckDiskInSlot(disk, 3), "");
+  EXPECT_EQ(array_.CheckVolume(), "");
+}
+
+}  // namespace
+}  // namespace mdvol
