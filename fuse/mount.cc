@@ -265,7 +265,7 @@ absl::Status ServeMount(const MountRequest& request, const ReportReady& report_r
   if (!stopped.ok()) {
     events.Add(EventLevel::kError, "stop failed", "", MessageOf(stopped));
   }
-  outcome->Tell(stopped);
+  outcome->Tell(OutcomeOf(stopped, *array));
   return served.ok() ? stopped : served;
 }
 

@@ -1,4 +1,4 @@
-// See outcome.h. The message is "0", or "ERRNO MESSAGE".
+// See outcome.h. The message is "0", "0 WARNING", or "ERRNO MESSAGE".
 
 #include "fuse/outcome.h"
 
@@ -36,27 +36,46 @@ constexpr size_t kNameOffset = offsetof(sockaddr_un, sun_path) + 1;
 
 sockaddr* Generic(sockaddr_un& address) { return reinterpret_cast<sockaddr*>(&address); }
 
-std::string Encode(const absl::Status& outcome) {
-  if (outcome.ok()) {
+std::string Encode(const StopOutcome& outcome) {
+  if (outcome.status.ok() && outcome.warning.empty()) {
     return "0";
   }
-  return (std::to_string(ErrnoOf(outcome)) + ' ' + MessageOf(outcome)).substr(0, kMaxMessageBytes);
+  const std::string words = outcome.status.ok() ? outcome.warning : MessageOf(outcome.status);
+  return (std::to_string(ErrnoOf(outcome.status)) + ' ' + words).substr(0, kMaxMessageBytes);
 }
 
-absl::Status Decode(std::string_view text) {
+StopOutcome Decode(std::string_view text) {
   if (text == "0") {
-    return absl::OkStatus();
+    return {};
   }
   int error_number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), error_number);
   const auto digits = static_cast<size_t>(end - text.data());
-  if (error != std::errc() || error_number <= 0 || digits == text.size()) {
-    return ErrnoStatus(EPROTO, text);
+  if (error != std::errc() || error_number < 0 || digits == text.size()) {
+    return {.status = ErrnoStatus(EPROTO, text), .warning = {}};
   }
-  return ErrnoStatus(error_number, text.substr(digits + 1));
+  const std::string_view words = text.substr(digits + 1);
+  if (error_number == 0) {
+    return {.status = absl::OkStatus(), .warning = std::string(words)};
+  }
+  return {.status = ErrnoStatus(error_number, words), .warning = {}};
 }
 
 }  // namespace
+
+StopOutcome OutcomeOf(const absl::Status& stopped, const Array& array) {
+  const ArraySnapshot left = array.Snapshot();
+  if (!stopped.ok() || left.read_only || !left.dirty) {
+    return {.status = stopped, .warning = {}};
+  }
+  return {
+      .status = stopped,
+      .warning = array.NextDoubt(0).has_value()
+                     ? "some stripes still await their resync: nothing is lost; it goes on when "
+                       "the array is mounted again"
+                     : "some stripes await their parity, for the file system of a member is "
+                       "full: nothing is lost; make room, then mount again, which resyncs them"};
+}
 
 absl::StatusOr<std::unique_ptr<OutcomeSource>> OutcomeSource::Listen() {
   std::unique_ptr<OutcomeSource> source(new OutcomeSource);
@@ -117,7 +136,7 @@ void OutcomeSource::KeepAskers() {
   }
 }
 
-void OutcomeSource::Tell(const absl::Status& outcome) {
+void OutcomeSource::Tell(const StopOutcome& outcome) {
   EndThread();
   const std::string text = Encode(outcome);
   const auto tell = [&text](const UniqueFd& asker) {
@@ -159,7 +178,7 @@ absl::StatusOr<UniqueFd> AskForOutcome(const std::string& name, pid_t pid) {
   return connection;
 }
 
-absl::Status AwaitOutcome(const UniqueFd& connection, absl::Status* outcome) {
+absl::Status AwaitOutcome(const UniqueFd& connection, StopOutcome* outcome) {
   pollfd event{connection.get(), POLLIN, 0};
   if (RetryOnEintr([&] { return ::poll(&event, 1, -1); }) < 0) {
     return SystemError(errno, "the daemon's socket");

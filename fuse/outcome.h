@@ -18,9 +18,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/array/array.h"
 #include "core/base/unique_fd.h"
 
 namespace mdvol {
+
+// How the array was left.
+struct StopOutcome {
+  absl::Status status;
+  std::string warning;  // of an end that went well: what is to be known of it all the same
+};
+
+// Of an array whose Stop has returned `stopped`.
+StopOutcome OutcomeOf(const absl::Status& stopped, const Array& array);
 
 // The daemon's side. A thread keeps those who ask and lets go of those who gave up, so that stops
 // that were refused fill no queue.
@@ -37,7 +47,7 @@ class OutcomeSource {
   // For AskForOutcome.
   const std::string& name() const { return name_; }
   // Tells all who have asked. Once, at the end.
-  void Tell(const absl::Status& outcome);
+  void Tell(const StopOutcome& outcome);
 
  private:
   OutcomeSource() = default;
@@ -56,7 +66,7 @@ absl::StatusOr<UniqueFd> AskForOutcome(const std::string& name, pid_t pid);
 
 // Waits until the daemon tells or ends. *outcome gets what was told; an error when that could not
 // be learned.
-absl::Status AwaitOutcome(const UniqueFd& connection, absl::Status* outcome);
+absl::Status AwaitOutcome(const UniqueFd& connection, StopOutcome* outcome);
 
 }  // namespace mdvol
 

@@ -1,5 +1,6 @@
 // `mdvol stop`: flushes the volume, unmounts it and returns when the daemon has gone, i.e. when the
-// members are closed and the array is marked clean, or with the reason why it could not be. When
+// members are closed and the array is marked clean, or with the reason why it could not be. An
+// array that has lost nothing, but needs a resync, was stopped all right: a warning says so. When
 // the mount is in use nothing changes.
 
 #include <dirent.h>
@@ -23,6 +24,7 @@
 #include "fuse/cli/live.h"
 #include "fuse/cli/verbs.h"
 #include "fuse/outcome.h"
+#include "fuse/render/words.h"
 #include "fuse/tree.h"
 #include "fuse/unmount.h"
 
@@ -132,7 +134,7 @@ absl::Status JudgeEnd(const absl::Status& learned, const absl::Status& outcome, 
                : ": mount again"));
 }
 
-absl::Status RunStop(const StopOptions& options) {
+absl::Status RunStop(const StopOptions& options, VerbContext& context) {
   MDVOL_ASSIGN_OR_RETURN(const LiveMount mount, LiveMount::Open(options.mountpoint));
   MDVOL_ASSIGN_OR_RETURN(const Daemon daemon, DaemonOf(mount));
   // Held from before the unmount, so that it is this process and no later one with its number.
@@ -144,14 +146,18 @@ absl::Status RunStop(const StopOptions& options) {
     return synced;
   }
   MDVOL_RETURN_IF_ERROR(UnmountUnused(mount, options.mountpoint));
-  absl::Status outcome;
+  StopOutcome outcome;
   const absl::Status learned =
       question.ok() ? AwaitOutcome(*question, &outcome) : question.status();
   pollfd ended{process.get(), POLLIN, 0};
   if (RetryOnEintr([&] { return ::poll(&ended, 1, -1); }) < 0) {
     return SystemError(errno, "the daemon");
   }
-  return JudgeEnd(learned, outcome, is_broken, options.mountpoint);
+  if (learned.ok() && !outcome.warning.empty()) {
+    context.err << "mdvol: warning: " << Printable(options.mountpoint)
+                << ": left dirty: " << Printable(outcome.warning) << '\n';
+  }
+  return JudgeEnd(learned, outcome.status, is_broken, options.mountpoint);
 }
 
 }  // namespace
@@ -161,7 +167,9 @@ void AddStop(CLI::App& app, VerbContext& context) {
   CLI::App* const verb =
       app.add_subcommand("stop", "Flushes and unmounts an array; returns when its daemon has gone");
   verb->add_option("MOUNTPOINT", options->mountpoint, "Where the array is mounted")->required();
-  verb->callback([options, &context] { context.run = [options] { return RunStop(*options); }; });
+  verb->callback([options, &context] {
+    context.run = [options, &context] { return RunStop(*options, context); };
+  });
 }
 
 }  // namespace mdvol

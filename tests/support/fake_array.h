@@ -46,6 +46,7 @@ struct FakeArrayState {
   std::atomic<int> flush_error{0};
   std::atomic<int> stop_error{0};
   std::atomic<bool> broken{false};        // lost a third member
+  std::atomic<bool> stays_dirty{false};   // a stop is none that makes it clean
   std::atomic<bool> dies_at_stop{false};  // the process, as if killed
   std::atomic<bool> read_only{false};
   std::atomic<uint32_t> read_sleep_us{0};  // each read takes that long
@@ -204,6 +205,7 @@ class FakeArray final : public Array {
       snapshot.state = ArrayState::kFailed;
       snapshot.dirty = true;
     }
+    snapshot.dirty |= state_->stays_dirty;
     return snapshot;
   }
 

@@ -26,7 +26,7 @@ size_t CountOpenFiles() {
   return static_cast<size_t>(std::distance(begin(files), end(files)));
 }
 
-absl::Status UnknownError() { return ErrnoStatus(EPROTO, "not told"); }
+StopOutcome UnknownError() { return {ErrnoStatus(EPROTO, "not told"), ""}; }
 
 UniqueFd Ask(const OutcomeSource& source) {
   absl::StatusOr<UniqueFd> connection = AskForOutcome(source.name(), ::getpid());
@@ -35,8 +35,10 @@ UniqueFd Ask(const OutcomeSource& source) {
 }
 
 TEST(OutcomeTest, AllWhoHaveAskedAreTold) {
-  for (const absl::Status& outcome :
-       {absl::OkStatus(), ErrnoStatus(ENOSPC, "two members: full"), ErrnoStatus(EIO, "")}) {
+  for (const StopOutcome& outcome :
+       {StopOutcome(), StopOutcome{absl::OkStatus(), "left dirty: no space"},
+        StopOutcome{ErrnoStatus(ENOSPC, "two members: full"), ""},
+        StopOutcome{ErrnoStatus(EIO, ""), ""}}) {
     const auto source = OutcomeSource::Listen();
     ASSERT_TRUE(source.ok()) << MessageOf(source.status());
     std::vector<UniqueFd> connections;
@@ -45,10 +47,11 @@ TEST(OutcomeTest, AllWhoHaveAskedAreTold) {
     }
     (*source)->Tell(outcome);
     for (const UniqueFd& connection : connections) {
-      absl::Status told = UnknownError();
+      StopOutcome told = UnknownError();
       ASSERT_TRUE(AwaitOutcome(connection, &told).ok());
-      EXPECT_EQ(ErrnoOf(told), ErrnoOf(outcome));
-      EXPECT_EQ(MessageOf(told), MessageOf(outcome));
+      EXPECT_EQ(ErrnoOf(told.status), ErrnoOf(outcome.status));
+      EXPECT_EQ(MessageOf(told.status), MessageOf(outcome.status));
+      EXPECT_EQ(told.warning, outcome.warning);
     }
   }
 }
@@ -56,11 +59,11 @@ TEST(OutcomeTest, AllWhoHaveAskedAreTold) {
 TEST(OutcomeTest, ALongReasonArrivesCut) {
   const auto source = OutcomeSource::Listen();
   const UniqueFd connection = Ask(**source);
-  (*source)->Tell(ErrnoStatus(EIO, std::string(100'000, 'x')));
-  absl::Status told;
+  (*source)->Tell({ErrnoStatus(EIO, std::string(100'000, 'x')), ""});
+  StopOutcome told;
   ASSERT_TRUE(AwaitOutcome(connection, &told).ok());
-  EXPECT_EQ(ErrnoOf(told), EIO);
-  EXPECT_GT(MessageOf(told).size(), 4000U);
+  EXPECT_EQ(ErrnoOf(told.status), EIO);
+  EXPECT_GT(MessageOf(told.status).size(), 4000U);
 }
 
 TEST(OutcomeTest, AnEndWithoutAWordIsAnError) {
@@ -69,7 +72,7 @@ TEST(OutcomeTest, AnEndWithoutAWordIsAnError) {
   ::usleep(20'000);
   const UniqueFd queued = Ask(**source);
   source->reset();
-  absl::Status told;
+  StopOutcome told;
   EXPECT_FALSE(AwaitOutcome(kept, &told).ok());
   EXPECT_FALSE(AwaitOutcome(queued, &told).ok());
 }
@@ -92,7 +95,7 @@ TEST(OutcomeTest, AProcessThatIsKilledTellsNothing) {
   EXPECT_EQ(ErrnoOf(AskForOutcome(name, ::getpid()).status()), EPERM);  // Not who it should be.
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  absl::Status told;
+  StopOutcome told;
   EXPECT_THAT(MessageOf(AwaitOutcome(*connection, &told)), HasSubstr("without saying how"));
   EXPECT_EQ(ErrnoOf(AskForOutcome(name, child).status()), ECONNREFUSED);
   ::close(ends[0]);
@@ -114,10 +117,10 @@ TEST(OutcomeTest, WhoGivesUpTakesNoPlace) {
     ::usleep(1000);
   }
   EXPECT_LE(CountOpenFiles(), before + 2);
-  (*source)->Tell(absl::OkStatus());
-  absl::Status told = UnknownError();
+  (*source)->Tell(StopOutcome());
+  StopOutcome told = UnknownError();
   EXPECT_TRUE(AwaitOutcome(last, &told).ok());
-  EXPECT_TRUE(told.ok());
+  EXPECT_TRUE(told.status.ok());
 }
 
 TEST(OutcomeTest, ANameThatIsNoneIsRefused) {

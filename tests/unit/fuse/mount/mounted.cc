@@ -46,7 +46,7 @@ absl::Status Serve(const SessionOptions& options, const std::shared_ptr<FakeArra
   MDVOL_RETURN_IF_ERROR(report_ready());
   session->Run();
   const absl::Status stopped = array.Stop();
-  outcome->Tell(stopped);
+  outcome->Tell(OutcomeOf(stopped, array));
   return stopped;
 }
 

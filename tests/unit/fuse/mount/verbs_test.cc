@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -162,6 +163,18 @@ TEST_F(LiveVerbsTest, AStopThatFailsAfterTheUnmountIsAnError) {
   const Outcome outcome = Run({"stop", "@"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("unmounted, but not clean: injected: mount again"));
+  EXPECT_FALSE(is_mounted());
+}
+
+// Nothing is lost: done, with a word.
+TEST_F(LiveVerbsTest, AStopThatLeavesTheArrayDirtyWarns) {
+  Mount();
+  array().stays_dirty = true;
+  const Outcome outcome = Run({"stop", "@"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("mdvol: warning: " + folder_.path() + ": left dirty: "));
+  EXPECT_THAT(outcome.err, HasSubstr("make room, then mount again"));
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
   EXPECT_FALSE(is_mounted());
 }
 
