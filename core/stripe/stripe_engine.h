@@ -52,7 +52,10 @@ class StripeEngine {
   // threads and must be cheap. `policies` may be null, and outlives the engine.
   StripeEngine(const ArrayGeometry& geometry, std::function<bool(uint64_t stripe)> in_doubt,
                const PolicySet* policies = nullptr)
-      : geometry_(geometry), in_doubt_(std::move(in_doubt)), policies_(policies) {}
+      : geometry_(geometry),
+        in_doubt_(std::move(in_doubt)),
+        policies_(policies),
+        unsettled_(geometry.chunk_bytes()) {}
 
   void set_rmw_level(uint32_t level) { rmw_level_.store(level, std::memory_order_relaxed); }
   uint32_t rmw_level() const { return rmw_level_.load(std::memory_order_relaxed); }

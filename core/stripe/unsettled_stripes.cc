@@ -23,6 +23,14 @@ void UnsettledStripes::NoteStale(const StripeFacts& facts, const MemberError& er
 
 void UnsettledStripes::NoteOwedParity(uint64_t stripe, ColumnRange columns) {
   absl::MutexLock lock(&mutex_);
+  if (stripes_.size() >= kMostDetailed && !stripes_.contains(stripe)) {
+    if (!IsOwedWhole(stripe)) {
+      owed_whole_[stripe / kRegionStripes].set(stripe % kRegionStripes);
+      ++owed_whole_count_;
+    }
+    UpdateCount();
+    return;
+  }
   ColumnRanges& owed = stripes_[stripe].owed;
   Subtract(columns, &owed);
   owed.push_back(columns);
@@ -34,6 +42,15 @@ void UnsettledStripes::ParityRewritten(uint64_t stripe, ColumnRange columns) {
     return;
   }
   absl::MutexLock lock(&mutex_);
+  if (columns.begin == 0 && columns.end >= chunk_bytes_ && IsOwedWhole(stripe)) {
+    const auto region = owed_whole_.find(stripe / kRegionStripes);
+    region->second.reset(stripe % kRegionStripes);
+    --owed_whole_count_;
+    if (region->second.none()) {
+      owed_whole_.erase(region);
+    }
+    UpdateCount();
+  }
   const auto found = stripes_.find(stripe);
   if (found == stripes_.end()) {
     return;
@@ -50,6 +67,9 @@ void UnsettledStripes::ApplyTo(StripeFacts& facts, MemberErrors* errors) {
     return;
   }
   absl::MutexLock lock(&mutex_);
+  if (IsOwedWhole(facts.stripe())) {
+    facts.MarkParityOwed({0, chunk_bytes_});
+  }
   const auto found = stripes_.find(facts.stripe());
   if (found == stripes_.end()) {
     return;
@@ -89,6 +109,11 @@ void UnsettledStripes::MembersChanged(const MemberView& members) {
     return entry.second.IsSettled();
   });
   UpdateCount();
+}
+
+bool UnsettledStripes::IsOwedWhole(uint64_t stripe) const {
+  const auto region = owed_whole_.find(stripe / kRegionStripes);
+  return region != owed_whole_.end() && region->second.test(stripe % kRegionStripes);
 }
 
 void UnsettledStripes::DropSettled(const MemberView& members, Unsettled& unsettled) {

@@ -7,6 +7,13 @@
 //                 parity has been rewritten there, nothing is reconstructed from it that P and Q do
 //                 not agree on.
 //
+// The array keeps account of owed parity too, and rightly: it knows what is to be tried again,
+// which may be told late and coarsely (ArrayImpl::NoteOwed). Here it is known what must not be
+// believed: from before the stripe is given up, and in no more columns than need be. Columns are
+// kept of kMostDetailed stripes; of those beyond, one bit, that stands for the whole stripe until
+// all of its parity has been rewritten (I10). Stale blocks are as few as the calls that are about
+// to fail their member.
+//
 // Noted by leaders before they give up the stripe, applied to the facts by whoever has the stripe
 // next. Thread-safe. Empty nearly always, and then free.
 
@@ -14,6 +21,7 @@
 #define MDVOL_CORE_STRIPE_UNSETTLED_STRIPES_H_
 
 #include <atomic>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -29,6 +37,10 @@ namespace mdvol {
 
 class UnsettledStripes {
  public:
+  static constexpr size_t kMostDetailed = 4096;
+
+  explicit UnsettledStripes(uint64_t chunk_bytes) : chunk_bytes_(chunk_bytes) {}
+
   // `error` names the slot and what the write to its block met.
   void NoteStale(const StripeFacts& facts, const MemberError& error);
   void NoteOwedParity(uint64_t stripe, ColumnRange columns);
@@ -45,6 +57,7 @@ class UnsettledStripes {
   // A stale block is settled when its member has left the slot.
   void MembersChanged(const MemberView& members);
 
+  // In stripes.
   size_t size() const { return count_.load(std::memory_order_relaxed); }
 
  private:
@@ -58,16 +71,24 @@ class UnsettledStripes {
     bool IsSettled() const { return stale.empty() && owed.empty(); }
   };
 
+  static constexpr uint64_t kRegionStripes = 1024;
+  using Region = std::bitset<kRegionStripes>;  // of stripes, side by side
+
+  bool IsOwedWhole(uint64_t stripe) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void DropSettled(const MemberView& members, Unsettled& unsettled);
   // Whoever has the stripe sees what its last leader noted: the stripe's lock lies between.
   bool IsEmpty() const { return count_.load(std::memory_order_relaxed) == 0; }
   void UpdateCount() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    count_.store(stripes_.size(), std::memory_order_relaxed);
+    count_.store(stripes_.size() + owed_whole_count_, std::memory_order_relaxed);
   }
 
+  const uint64_t chunk_bytes_;
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<uint64_t, Unsettled> stripes_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<size_t> count_ = 0;  // stripes_.size()
+  // Stripes that owe parity in all columns, or count as if they did; by region.
+  absl::flat_hash_map<uint64_t, Region> owed_whole_ ABSL_GUARDED_BY(mutex_);
+  size_t owed_whole_count_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::atomic<size_t> count_ = 0;  // of both
 };
 
 }  // namespace mdvol

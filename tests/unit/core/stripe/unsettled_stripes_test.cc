@@ -20,7 +20,7 @@ class UnsettledStripesTest : public ::testing::Test {
   StripeFacts Facts(uint64_t stripe) { return {rig_.geometry(), rig_.view(), stripe}; }
 
   StripeRig rig_{testing::RigOptions{}};
-  UnsettledStripes unsettled_;
+  UnsettledStripes unsettled_{rig_.geometry().chunk_bytes()};
   MemberErrors errors_;
 };
 
@@ -112,6 +112,45 @@ TEST_F(UnsettledStripesTest, RecomputedParityDoesNotSettleAStaleBlock) {
   unsettled_.ApplyTo(facts, &errors_);
   EXPECT_TRUE(facts.parity_trusted());
   EXPECT_EQ(errors_.size(), 1u);
+}
+
+// I10: of very many stripes it is not known which columns: until all have been rewritten, all are
+// owed.
+TEST_F(UnsettledStripesTest, OfVeryManyStripesOneBitIsKept) {
+  constexpr uint64_t kFirst = 5;
+  constexpr uint64_t kEnd = kFirst + UnsettledStripes::kMostDetailed + 3000;
+  const uint64_t chunk_bytes = rig_.geometry().chunk_bytes();
+  const ColumnRange part{0, 512};
+  const ColumnRange rest{512, chunk_bytes};
+  const auto owes = [&](uint64_t stripe, ColumnRange columns) {
+    StripeFacts facts = Facts(stripe);
+    unsettled_.ApplyTo(facts, &errors_);
+    return facts.OwesParity(columns);
+  };
+  for (int round = 0; round < 2; ++round) {  // noted twice, they count once
+    for (uint64_t stripe = kFirst; stripe < kEnd; ++stripe) {
+      unsettled_.NoteOwedParity(stripe, part);
+    }
+    EXPECT_EQ(unsettled_.size(), kEnd - kFirst);
+  }
+  EXPECT_TRUE(owes(kFirst, part));
+  EXPECT_FALSE(owes(kFirst, rest));
+  EXPECT_TRUE(owes(kEnd - 1, part));
+  EXPECT_TRUE(owes(kEnd - 1, rest));
+  EXPECT_FALSE(owes(kEnd, part));
+  EXPECT_FALSE(owes(kFirst - 1, part));
+  unsettled_.ParityRewritten(kEnd - 1, part);
+  EXPECT_TRUE(owes(kEnd - 1, part));
+  unsettled_.NoteStale(Facts(kEnd - 1), {.slot = 2, .error = EIO});
+  unsettled_.ParityRewritten(kEnd - 1, {0, chunk_bytes});
+  EXPECT_FALSE(owes(kEnd - 1, part));
+  EXPECT_TRUE(owes(kEnd - 2, part));
+  rig_.view().slots[2].device = nullptr;
+  unsettled_.MembersChanged(rig_.view());
+  for (uint64_t stripe = kFirst; stripe < kEnd; ++stripe) {
+    unsettled_.ParityRewritten(stripe, {0, chunk_bytes});
+  }
+  EXPECT_EQ(unsettled_.size(), 0u);
 }
 
 }  // namespace
