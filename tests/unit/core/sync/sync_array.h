@@ -69,7 +69,7 @@ class SyncArray final : public Array {
   const ArrayGeometry& geometry() const override { return geometry_; }
   bool read_only() const override { return is_read_only; }
   std::optional<StripeRange> NextDoubt(uint64_t from) const override { return doubt.Next(from); }
-  void EndDoubt(StripeRange stripes) override { doubt.Remove(stripes); }
+  void EndDoubt(StripeRange stripes, uint64_t /*begun*/) override { doubt.Remove(stripes); }
   absl::Status RecomputeParity(StripeRange stripes, uint64_t* skipped) override {
     *skipped = stripes.first <= skips_at && skips_at < stripes.first + stripes.count ? 1 : 0;
     return Work(stripes, nullptr);
