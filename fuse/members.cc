@@ -90,9 +90,9 @@ absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
     // The seed makes a probability repeatable from mount to mount, and differ from member to
     // member.
     const uint64_t seed = opened.members.size();
-    std::unique_ptr<FaultDevice> fault = NewFaultDevice(std::move(device), seed, clock);
-    opened.faults_by_path[path] = fault.get();
-    MDVOL_ASSIGN_OR_RETURN(LoadedMember member, LoadMember(std::move(fault)));
+    std::shared_ptr<FaultDevice> fault = NewFaultDevice(std::move(device), seed, clock);
+    opened.faults_by_path[path] = fault;
+    MDVOL_ASSIGN_OR_RETURN(LoadedMember member, LoadMember(ShareFaultDevice(std::move(fault))));
     // On top only now: what was read to load the member is not the array's traffic.
     member.device = NewCountingDevice(std::move(member.device), clock);
     opened.members.push_back(std::move(member));
@@ -100,8 +100,8 @@ absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
   return opened;
 }
 
-void FillFaultTable(const std::map<std::string, FaultDevice*>& faults_by_path,
-                    const ArraySnapshot& array, FaultTable& table) {
+void FillFaultTable(const FaultsByPath& faults_by_path, const ArraySnapshot& array,
+                    FaultTable& table) {
   for (const MemberSnapshot& member : array.members) {
     const auto found = faults_by_path.find(member.path);
     if (found != faults_by_path.end()) {
@@ -111,7 +111,7 @@ void FillFaultTable(const std::map<std::string, FaultDevice*>& faults_by_path,
 }
 
 absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& array,
-                                 const std::map<std::string, FaultDevice*>& faults_by_path) {
+                                 const FaultsByPath& faults_by_path) {
   std::vector<MemberTitles> titles;
   for (const MemberSnapshot& member : array.members) {
     titles.push_back({member.name, member.path, member.slot, std::nullopt});
@@ -122,13 +122,15 @@ absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& arra
     if (!found.ok()) {
       return UsageError(fault.where + ": fault.member: " + MessageOf(found.status()));
     }
-    const auto device =
+    const auto entry =
         found->has_value() ? faults_by_path.find(titles[**found].path) : faults_by_path.end();
-    if (device == faults_by_path.end()) {
+    const std::shared_ptr<FaultDevice> device =
+        entry == faults_by_path.end() ? nullptr : entry->second.lock();
+    if (device == nullptr) {
       return UsageError(fault.where + ": fault.member: the array has no member '" + fault.member +
                         "': give a slot number, a path or a file name");
     }
-    device->second->AddRule(fault.rule);
+    device->AddRule(fault.rule);
   }
   return absl::OkStatus();
 }
@@ -137,11 +139,12 @@ absl::Status AddMemberFile(const std::string& path, AddMode mode, const Config& 
                            Clock& clock, Array& array, FaultTable& table) {
   MDVOL_ASSIGN_OR_RETURN(auto opened, OpenMemberDevice(path, config, clock));
   const uint64_t seed = array.Snapshot().members.size();
-  std::unique_ptr<FaultDevice> fault = NewFaultDevice(std::move(opened), seed, clock);
-  FaultDevice* const device = fault.get();
-  MDVOL_ASSIGN_OR_RETURN(const size_t index,
-                         array.AddMember(NewCountingDevice(std::move(fault), clock), mode));
-  table.Put(index, device);
+  std::shared_ptr<FaultDevice> fault = NewFaultDevice(std::move(opened), seed, clock);
+  // Somebody may have removed the member before it is put into the table.
+  const std::weak_ptr<FaultDevice> known = fault;
+  auto device = NewCountingDevice(ShareFaultDevice(std::move(fault)), clock);
+  MDVOL_ASSIGN_OR_RETURN(const size_t index, array.AddMember(std::move(device), mode));
+  table.Put(index, known);
   return absl::OkStatus();
 }
 

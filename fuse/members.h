@@ -24,9 +24,12 @@
 
 namespace mdvol {
 
+// Owned by the members' devices.
+using FaultsByPath = std::map<std::string, std::weak_ptr<FaultDevice>>;
+
 struct OpenedMembers {
   std::vector<LoadedMember> members;
-  std::map<std::string, FaultDevice*> faults_by_path;  // owned by the members' devices
+  FaultsByPath faults_by_path;
 };
 
 // The disk that members are to be like; none where the configuration has no model. A number that is
@@ -37,13 +40,13 @@ std::optional<DiskModelParameters> ModelParameters(const MemberModelConfig& conf
 absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock);
 
 // The faults by the indices that the running array gave its members.
-void FillFaultTable(const std::map<std::string, FaultDevice*>& faults_by_path,
-                    const ArraySnapshot& array, FaultTable& table);
+void FillFaultTable(const FaultsByPath& faults_by_path, const ArraySnapshot& array,
+                    FaultTable& table);
 
 // Sets the faults of the configuration, whose members are named as member_word.h says. A usage
 // error names a member that does not exist, or a word that means two.
 absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& array,
-                                 const std::map<std::string, FaultDevice*>& faults_by_path);
+                                 const FaultsByPath& faults_by_path);
 
 // Opens the file or device at `path` as the array's configuration says and hands it to the array.
 absl::Status AddMemberFile(const std::string& path, AddMode mode, const Config& config,

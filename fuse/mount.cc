@@ -136,7 +136,7 @@ SyncOptions EngineOptions(const SyncConfig& config, Invalidator& invalidator) {
 class Mount {
  public:
   Mount(const MountRequest& request, Array& array, EventLog& events, MountPolicies& policies,
-        const std::map<std::string, FaultDevice*>& faults_by_path, const OutcomeSource& outcome)
+        const FaultsByPath& faults_by_path, const OutcomeSource& outcome)
       : request_(request),
         array_(array),
         events_(events),
@@ -211,8 +211,7 @@ class Mount {
 };
 
 absl::Status ServeArray(const MountRequest& request, Array& array, EventLog& events,
-                        MountPolicies& policies,
-                        const std::map<std::string, FaultDevice*>& faults_by_path,
+                        MountPolicies& policies, const FaultsByPath& faults_by_path,
                         const OutcomeSource& outcome, const ReportReady& report_ready) {
   MDVOL_RETURN_IF_ERROR(SetConfiguredFaults(request.config, array.Snapshot(), faults_by_path));
   Mount mount(request, array, events, policies, faults_by_path, outcome);

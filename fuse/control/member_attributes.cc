@@ -1,6 +1,5 @@
 // See attribute.h: md/dev-NAME/.
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -24,20 +23,14 @@ absl::Status LookForWork(const Subject& subject, const absl::Status& status) {
 }
 
 absl::Status Remove(const Subject& subject) {
-  const size_t index = subject.member->index;
-  FaultDevice* const fault = subject.context.faults.Take(index);
-  const absl::Status status = subject.context.array.RemoveMember(index);
+  const absl::Status status = subject.context.array.RemoveMember(subject.member->index);
   // It may have gone, and its device with it, although not all could be recorded.
-  const ArraySnapshot after = subject.context.array.Snapshot();
-  const bool is_there = std::any_of(after.members.begin(), after.members.end(),
-                                    [index](const MemberSnapshot& m) { return m.index == index; });
-  if (is_there && fault != nullptr) {
-    subject.context.faults.Put(index, fault);
-  }
+  subject.context.faults.ForgetGone();
   return status;
 }
 
-// A faulty member is opened anew: what it met may have been the file's or the cable's doing.
+// A faulty member is opened anew: what it met may have been the file's or the cable's doing. It has
+// to leave for that, so a refusal that can be foreseen comes before.
 absl::Status ReAdd(const Subject& subject) {
   if (!subject.member->faulty || !subject.context.add_member) {
     return ErrnoStatus(EBUSY, "state: only a faulty member can be re-added");

@@ -15,16 +15,16 @@ namespace {
 
 class MembersTest : public ::testing::Test {
  protected:
-  std::unique_ptr<FaultDevice> NewFault(const std::string& path) {
-    auto device = NewFaultDevice(NewMemoryDevice(path, kMiB), 1, clock_);
-    faults_[path] = device.get();
+  std::shared_ptr<FaultDevice> NewFault(const std::string& path) {
+    std::shared_ptr<FaultDevice> device = NewFaultDevice(NewMemoryDevice(path, kMiB), 1, clock_);
+    faults_[path] = device;
     return device;
   }
 
   testing::FakeClock clock_;
   ArraySnapshot array_ = testing::FakeSnapshot();
-  std::map<std::string, FaultDevice*> faults_;
-  std::unique_ptr<FaultDevice> third_ = NewFault("/images/d3.img");
+  FaultsByPath faults_;
+  std::shared_ptr<FaultDevice> third_ = NewFault("/images/d3.img");
 };
 
 TEST_F(MembersTest, FaultDevicesAreFoundByTheMembersIndex) {
@@ -34,8 +34,8 @@ TEST_F(MembersTest, FaultDevicesAreFoundByTheMembersIndex) {
   EXPECT_TRUE(table.With(3, [&](const FaultDevice& device) { found = &device; }));
   EXPECT_EQ(found, third_.get());
   EXPECT_FALSE(table.With(2, [](const FaultDevice&) {}));
-  EXPECT_EQ(table.Take(3), third_.get());
-  EXPECT_EQ(table.Take(3), nullptr);
+  third_.reset();
+  EXPECT_FALSE(table.With(3, [](const FaultDevice&) {}));
 }
 
 TEST_F(MembersTest, ConfiguredFaultsReachTheirMemberBySlotNameOrPath) {

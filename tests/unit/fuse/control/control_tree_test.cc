@@ -37,7 +37,7 @@ class ControlTreeTest : public ::testing::Test {
                faults_,
                [this] { return opener_count_; },
                {42, "1.0", &policies_}}) {
-    faults_.Put(1, fault_.get());
+    faults_.Put(1, fault_);
   }
 
   std::string Show(const std::string& path) {
@@ -63,7 +63,7 @@ class ControlTreeTest : public ::testing::Test {
 
   FakeClock clock_;
   FakeArray array_;
-  std::unique_ptr<FaultDevice> fault_;
+  std::shared_ptr<FaultDevice> fault_;
   FaultTable faults_;
   EventLog events_;
   const Registry registry_;
