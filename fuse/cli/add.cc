@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "core/array/array.h"
 #include "core/base/status.h"
 #include "fuse/cli/live.h"
 #include "fuse/cli/verbs.h"
@@ -46,8 +47,9 @@ absl::StatusOr<const LiveMember*> FindByPath(const std::vector<LiveMember>& memb
   return nullptr;
 }
 
-// A member that failed has to leave before its file can come in again.
-absl::Status Add(const LiveMount& mount, const std::string& text, const std::string& prefix) {
+// A member that failed has to leave before its file can come in again. For a re-add the array does
+// both, and neither when it would not take the member back.
+absl::Status Add(const LiveMount& mount, const std::string& text, AddMode mode) {
   MDVOL_ASSIGN_OR_RETURN(const std::string path, PathOf(mount, text));
   MDVOL_ASSIGN_OR_RETURN(const std::vector<LiveMember> members, mount.Members());
   MDVOL_ASSIGN_OR_RETURN(const LiveMember* const present, FindByPath(members, path));
@@ -57,39 +59,42 @@ absl::Status Add(const LiveMount& mount, const std::string& text, const std::str
     if (state.find("faulty") == std::string::npos) {
       return ErrnoStatus(EBUSY, path + ": is a member already");
     }
+    if (mode == AddMode::kReAdd) {
+      return mount.Write(state_file, "re-add");
+    }
     MDVOL_RETURN_IF_ERROR(mount.Write(state_file, "remove"));
   }
-  return mount.Write("md/new_dev", prefix + path);
+  return mount.Write("md/new_dev", mode == AddMode::kReAdd ? "re-add " + path : path);
 }
 
-absl::Status AddAll(const AddOptions& options, const std::string& prefix) {
+absl::Status AddAll(const AddOptions& options, AddMode mode) {
   MDVOL_ASSIGN_OR_RETURN(const LiveMount mount, LiveMount::Open(options.mountpoint));
   for (const std::string& text : options.members) {
-    MDVOL_RETURN_IF_ERROR(Add(mount, text, prefix));
+    MDVOL_RETURN_IF_ERROR(Add(mount, text, mode));
   }
   return absl::OkStatus();
 }
 
-void AddAddingVerb(CLI::App& app, VerbContext& context, const std::string& name,
-                   const std::string& prefix, const std::string& help) {
+void AddAddingVerb(CLI::App& app, VerbContext& context, const std::string& name, AddMode mode,
+                   const std::string& help) {
   auto options = std::make_shared<AddOptions>();
   CLI::App* const verb = app.add_subcommand(name, help);
   verb->add_option("MOUNTPOINT", options->mountpoint, "Where the array is mounted")->required();
   verb->add_option("MEMBER", options->members, "An image file or a block device")->required();
-  verb->callback([options, prefix, &context] {
-    context.run = [options, prefix] { return AddAll(*options, prefix); };
+  verb->callback([options, mode, &context] {
+    context.run = [options, mode] { return AddAll(*options, mode); };
   });
 }
 
 }  // namespace
 
 void AddAdd(CLI::App& app, VerbContext& context) {
-  AddAddingVerb(app, context, "add", "",
+  AddAddingVerb(app, context, "add", AddMode::kAdd,
                 "Adds members to a mounted array: back into their slots, or as spares");
 }
 
 void AddReAdd(CLI::App& app, VerbContext& context) {
-  AddAddingVerb(app, context, "re-add", "re-add ",
+  AddAddingVerb(app, context, "re-add", AddMode::kReAdd,
                 "Brings members back into their slots, copying what they missed");
 }
 

@@ -8,6 +8,7 @@
 #include "core/base/units.h"
 #include "core/config/config.h"
 #include "fuse/control/attribute.h"
+#include "fuse/control/re_add_check.h"
 #include "fuse/control/values.h"
 #include "fuse/render/words.h"
 
@@ -36,6 +37,7 @@ absl::Status ReAdd(const Subject& subject) {
     return ErrnoStatus(EBUSY, "state: only a faulty member can be re-added");
   }
   const std::string path = subject.member->path;
+  MDVOL_RETURN_IF_ERROR(CheckReAdd(*subject.member, subject.array));
   MDVOL_RETURN_IF_ERROR(Remove(subject));
   return subject.context.add_member(path, AddMode::kReAdd);
 }

@@ -86,6 +86,9 @@ expect .degraded 0
 [ "$(cat mnt/md/dev-spare4.img/slot)" = 4 ] || die "spare4.img is not in slot 4: $(cat mnt/mdstat)"
 [ "$(cat mnt/md/dev-d4.img/state)" = faulty ] || die "d4.img: $(cat mnt/md/dev-d4.img/state)"
 equal_directly mnt "after a replacement"
+# Its place has been taken; a refusal leaves it as it was.
+refuses 1 'd4\.img.*has its place' "$MDVOL_BIN" re-add mnt d4.img
+[ "$(cat mnt/md/dev-d4.img/state)" = faulty ] || die "a refused re-add: d4.img: $(cat mnt/md/dev-d4.img/state)"
 say "replace"
 
 # ---- a hot spare starts by itself; two rebuilds at once ------------------------------------------------------------
@@ -135,6 +138,25 @@ mount_volume mnt --run --read-only
 equal_directly mnt "from those that came in alone"
 stop_volume mnt
 say "read from the new members alone"
+
+# ---- a refused re-add changes nothing ------------------------------------------------------------------------------------
+name_members 6 n
+create_array 4M --chunk 64K --bitmap none
+mount_volume mnt
+mdvol fail mnt n1.img
+refuses 1 'n1\.img: cannot be re-added: .*no bitmap' "$MDVOL_BIN" re-add mnt n1.img
+mv n1.img away.img
+refuses 1 'n1\.img.*no such file' "$MDVOL_BIN" re-add mnt 1
+[ "$(cat mnt/md/dev-n1.img/state)" = faulty ] || die "a refused re-add: n1.img: $(cat mnt/md/dev-n1.img/state)"
+mv away.img n1.img
+if echo re-add >mnt/md/dev-n1.img/state 2>store.err; then die "a re-add without a bitmap was taken"; fi
+grep -q 'Invalid argument' store.err || die "a re-add without a bitmap: $(cat store.err)"
+[ "$(cat mnt/md/dev-n1.img/state)" = faulty ] || die "a refused re-add: n1.img: $(cat mnt/md/dev-n1.img/state)"
+mdvol add mnt n1.img || die "add, after a refused re-add"
+wait_done
+expect .degraded 0
+stop_volume mnt
+say "a refused re-add"
 
 # ---- a third failure: EIO soon, no hang, no revival ---------------------------------------------------------------------
 name_members 6 t
