@@ -26,7 +26,11 @@ mount_volume() {
   local mountpoint=$1
   shift
   mkdir -p "$mountpoint"
-  on_exit drop_mount "$(readlink -f "$mountpoint")"
+  # Once is enough for all mounts there: looking for a daemon takes its time where many processes run.
+  case " ${exit_commands[*]}" in
+    *" drop_mount $(printf '%q ' "$(readlink -f "$mountpoint")")"*) ;;
+    *) on_exit drop_mount "$(readlink -f "$mountpoint")" ;;
+  esac
   mdvol mount "$@" "${MEMBERS[@]}" "$mountpoint" >mount.out 2>&1 </dev/null || die "mdvol mount $*: $(cat mount.out)"
   [ -e "$mountpoint/volume" ] || die "mdvol mount has returned, and there is no $mountpoint/volume"
 }
