@@ -3,6 +3,10 @@
 
     superblock.py get FILE FIELD
     superblock.py set FILE... FIELD=VALUE...   the checksum is put right afterwards, unless sb_csum is set itself
+    superblock.py dirty FILE...                the volume ranges of stripes whose bits are set, lines OFFSET LENGTH
+
+A bit is set on every member before what it stands for is written; so `dirty` lists those that are set on all files that
+the freshest one knows as members in sync. The others are looked at only to find that one.
 
 FIELD is a name of FIELDS (struct mdp_superblock_1), role[N], or bitmap.NAME of BITMAP_FIELDS. The superblock is looked
 for where 1.1, 1.2 and 1.0 keep it. Independent of mdvol's own code.
@@ -82,6 +86,51 @@ def change(path, assignments):
                 file.write(data[offset:offset + struct.calcsize(form)])
 
 
+class Member:
+    """What `dirty` needs of one file."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.data = bytearray(file.read())
+
+    def get(self, name):
+        offset, form = locate(self.data, name)
+        return struct.unpack_from(form, self.data, offset)[0]
+
+    def is_rebuilt(self):
+        return not self.get("feature_map") & (2 | 16)  # a recovery offset, a replacement
+
+    def bits(self):
+        start = locate(self.data, "bitmap.magic")[0]
+        sectors, chunk = self.get("bitmap.sync_size"), self.get("bitmap.chunksize")
+        count = (sectors * 512 + chunk - 1) // chunk
+        return {bit for bit in range(count) if self.data[start + 256 + bit // 8] >> bit % 8 & 1}
+
+
+def dirty(paths):
+    """Ascending volume ranges [offset, length], neighbours joined."""
+    members = [Member(path) for path in paths]
+    freshest = max(members, key=lambda member: member.get("events"))
+    raid_disks, chunk = freshest.get("raid_disks"), freshest.get("bitmap.chunksize")
+    if chunk % (512 * freshest.get("chunksize")):
+        sys.exit("superblock.py: a bit stands for less than a stripe")
+    newest = {}  # of each number; who had it before may be among the files
+    for member in members:
+        number = member.get("dev_number")
+        if number not in newest or newest[number].get("events") < member.get("events"):
+            newest[number] = member
+    in_sync = [member for number, member in newest.items()
+               if freshest.get("role[%d]" % number) < raid_disks and member.is_rebuilt()]
+    ranges = []
+    stretch = chunk * (raid_disks - 2)
+    for bit in sorted(set.intersection(*(member.bits() for member in in_sync))):
+        if ranges and sum(ranges[-1]) == bit * stretch:
+            ranges[-1][1] += stretch
+        else:
+            ranges.append([bit * stretch, stretch])
+    return ranges
+
+
 def main():
     verb, arguments = sys.argv[1], sys.argv[2:]
     if verb == "get":
@@ -89,6 +138,10 @@ def main():
             data = bytearray(file.read())
         offset, form = locate(data, arguments[1])
         print(struct.unpack_from(form, data, offset)[0])
+        return
+    if verb == "dirty":
+        for offset, length in dirty(arguments):
+            print(offset, length)
         return
     assignments = [tuple(word.split("=")) for word in arguments if "=" in word]
     for path in (word for word in arguments if "=" not in word):

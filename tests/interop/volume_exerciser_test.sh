@@ -32,3 +32,17 @@ printf 'LATEST' | dd of=shadow.latest bs=1 seek=70000 conv=notrunc status=none
 printf 'LATxxx' | dd of=volume bs=1 seek=70000 conv=notrunc status=none
 if exerciser verify-crash volume shadow 2>error; then die "bytes that nobody wrote were not seen"; fi
 grep -q 'volume offset 70003 ' error || die "bytes that nobody wrote: $(cat error)"
+printf '12 5\n70003 2\n' >exempt
+if exerciser verify-crash volume shadow --exempt exempt 2>error; then die "a wrong byte behind an exempt range was not seen"; fi
+grep -q 'volume offset 70005 ' error || die "bytes that nobody wrote, two of three exempt: $(cat error)"
+printf '12 5\n70003 3\n' >exempt
+exerciser verify-crash volume shadow --exempt exempt
+cmp volume shadow || die "the shadow has not become what the volume holds"
+echo '12 x' >exempt
+if exerciser verify-crash volume shadow --exempt exempt 2>error; then die "nonsense was taken for a range"; fi
+
+# Bounds are kept to.
+cp volume before
+exerciser write volume shadow --access buffered --zero-percent 0 --operations 300 --begin 1000000 --end 3000000 --chunk 16384
+cmp -n 1000000 volume before && cmp -i 3000000 volume before || die "written outside of --begin and --end"
+if cmp -s volume before; then die "nothing was written"; fi

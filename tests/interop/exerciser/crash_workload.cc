@@ -1,5 +1,6 @@
 // The part of workload.h that ends with the daemon's death.
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -44,9 +45,9 @@ bool IsDaemonDeath(const absl::Status& status, const VolumeFile& volume) {
 
 // A range that nobody has written since the last fsync; nothing if none turns up.
 std::optional<Extent> DrawFreshExtent(Prng& prng, const WorkloadOptions& options,
-                                      uint64_t volume_bytes, RangeLock& written) {
+                                      const Extent& bounds, RangeLock& written) {
   for (int tries = 0; tries < kTriesPerWrite; ++tries) {
-    const Extent extent = DrawExtent(prng, options.chunk_bytes, options.stripe_bytes, volume_bytes);
+    const Extent extent = DrawExtent(prng, options.chunk_bytes, options.stripe_bytes, bounds);
     if (written.TryLock(extent)) return extent;
   }
   return std::nullopt;
@@ -55,8 +56,9 @@ std::optional<Extent> DrawFreshExtent(Prng& prng, const WorkloadOptions& options
 absl::Status WriteEpoch(const VolumeFile& volume, const Shadow& latest,
                         const WorkloadOptions& options, Prng& prng, RangeLock& written) {
   AlignedBuffer buffer(LongestRequestBytes(options.stripe_bytes));
+  const Extent bounds = BoundsOf(options, volume.size_bytes());
   for (int i = 0; i < kWritesPerEpoch; ++i) {
-    const auto extent = DrawFreshExtent(prng, options, volume.size_bytes(), written);
+    const auto extent = DrawFreshExtent(prng, options, bounds, written);
     if (!extent) break;
     const std::span<std::byte> data = buffer.span().first(extent->length_bytes);
     prng.Fill(data);
@@ -84,6 +86,13 @@ absl::Status RunEpoch(const VolumeFile& volume, const Shadow& latest,
   return volume.Sync();
 }
 
+bool Covers(std::span<const Extent> extents, uint64_t offset_bytes) {
+  return std::any_of(extents.begin(), extents.end(), [offset_bytes](const Extent& extent) {
+    return offset_bytes >= extent.offset_bytes &&
+           offset_bytes - extent.offset_bytes < extent.length_bytes;
+  });
+}
+
 }  // namespace
 
 absl::Status RunUntilDaemonDies(const VolumeFile& volume, const Shadow& durable,
@@ -108,8 +117,8 @@ absl::Status RunUntilDaemonDies(const VolumeFile& volume, const Shadow& durable,
   }
 }
 
-absl::Status VerifyAfterCrash(const VolumeFile& volume, const Shadow& durable,
-                              const Shadow& latest) {
+absl::Status VerifyAfterCrash(const VolumeFile& volume, const Shadow& durable, const Shadow& latest,
+                              std::span<const Extent> exempt) {
   constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
   AlignedBuffer buffer(kPieceBytes);
   for (uint64_t offset_bytes = 0; offset_bytes < volume.size_bytes(); offset_bytes += kPieceBytes) {
@@ -117,7 +126,8 @@ absl::Status VerifyAfterCrash(const VolumeFile& volume, const Shadow& durable,
     const std::span<std::byte> found = buffer.span().first(length_bytes);
     MDVOL_RETURN_IF_ERROR(volume.Read(offset_bytes, found, false));
     for (uint64_t i = 0; i < length_bytes; ++i) {
-      if (found[i] != *durable.at(offset_bytes + i) && found[i] != *latest.at(offset_bytes + i)) {
+      if (found[i] != *durable.at(offset_bytes + i) && found[i] != *latest.at(offset_bytes + i) &&
+          !Covers(exempt, offset_bytes + i)) {
         return ErrnoStatus(EIO, "volume offset " + std::to_string(offset_bytes + i) +
                                     " holds neither what was synced nor what was written last");
       }

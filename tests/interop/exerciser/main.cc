@@ -6,11 +6,14 @@
 //   byte volume_exerciser verify VOLUME SHADOW      compares the whole volume with the shadow
 //   volume_exerciser crash VOLUME SHADOW       writes until the daemon dies (SHADOW, SHADOW.latest;
 //                                              a line for each fsync goes to SHADOW.progress)
-//   volume_exerciser verify-crash VOLUME SHADOW
+//   volume_exerciser verify-crash VOLUME SHADOW [--exempt FILE]
+//
+// FILE: a line "OFFSET LENGTH" for each range of the volume that may hold anything.
 //
 // Prints its seed; MDVOL_TEST_SEED sets it (tests/support/seed.h). Exit 0, 1 with a line on
 // standard error, or 2 for wrong usage.
 
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -33,6 +36,7 @@ struct Arguments {
   std::string seed_name = "volume_exerciser";
   uint64_t members = 6;
   uint64_t pattern_bytes = 0;
+  std::string exempt;
   WorkloadOptions workload;
 };
 
@@ -52,12 +56,31 @@ absl::Status MakePattern(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-absl::Status Write(const Arguments& arguments) {
-  MDVOL_ASSIGN_OR_RETURN(const VolumeFile volume, VolumeFile::Open(arguments.volume, false));
-  MDVOL_ASSIGN_OR_RETURN(const Shadow shadow, Shadow::Open(arguments.shadow, volume.size_bytes()));
+absl::StatusOr<WorkloadOptions> Workload(const Arguments& arguments, const VolumeFile& volume) {
   WorkloadOptions workload = arguments.workload;
   workload.stripe_bytes = workload.chunk_bytes * (arguments.members - 2);
   workload.seed = TestSeed(arguments.seed_name.c_str());
+  if (BoundsOf(workload, volume.size_bytes()).length_bytes < workload.stripe_bytes) {
+    return ErrnoStatus(EINVAL, "--begin and --end leave less than a stripe of the volume");
+  }
+  return workload;
+}
+
+absl::StatusOr<std::vector<Extent>> ReadExtents(const std::string& path) {
+  std::vector<Extent> extents;
+  if (path.empty()) return extents;
+  std::ifstream file(path);
+  for (Extent extent; file >> extent.offset_bytes >> extent.length_bytes;) {
+    extents.push_back(extent);
+  }
+  if (!file.eof()) return ErrnoStatus(EINVAL, path + ": cannot be read as OFFSET LENGTH lines");
+  return extents;
+}
+
+absl::Status Write(const Arguments& arguments) {
+  MDVOL_ASSIGN_OR_RETURN(const VolumeFile volume, VolumeFile::Open(arguments.volume, false));
+  MDVOL_ASSIGN_OR_RETURN(const Shadow shadow, Shadow::Open(arguments.shadow, volume.size_bytes()));
+  MDVOL_ASSIGN_OR_RETURN(const WorkloadOptions workload, Workload(arguments, volume));
   return RunWorkload(volume, shadow, workload);
 }
 
@@ -72,9 +95,7 @@ absl::Status Crash(const Arguments& arguments) {
   MDVOL_ASSIGN_OR_RETURN(const Shadow durable, Shadow::Open(arguments.shadow, volume.size_bytes()));
   MDVOL_ASSIGN_OR_RETURN(const Shadow latest,
                          Shadow::Open(arguments.shadow + ".latest", volume.size_bytes()));
-  WorkloadOptions workload = arguments.workload;
-  workload.stripe_bytes = workload.chunk_bytes * (arguments.members - 2);
-  workload.seed = TestSeed(arguments.seed_name.c_str());
+  MDVOL_ASSIGN_OR_RETURN(const WorkloadOptions workload, Workload(arguments, volume));
   return RunUntilDaemonDies(volume, durable, latest, arguments.shadow + ".progress", workload);
 }
 
@@ -83,7 +104,8 @@ absl::Status VerifyCrash(const Arguments& arguments) {
   MDVOL_ASSIGN_OR_RETURN(const Shadow durable, Shadow::Open(arguments.shadow, volume.size_bytes()));
   MDVOL_ASSIGN_OR_RETURN(const Shadow latest,
                          Shadow::Open(arguments.shadow + ".latest", volume.size_bytes()));
-  return VerifyAfterCrash(volume, durable, latest);
+  MDVOL_ASSIGN_OR_RETURN(const std::vector<Extent> exempt, ReadExtents(arguments.exempt));
+  return VerifyAfterCrash(volume, durable, latest, exempt);
 }
 
 CLI::App* AddVerb(CLI::App& app, const char* name, Arguments& arguments) {
@@ -103,6 +125,8 @@ void AddWorkload(CLI::App& verb, Arguments& arguments) {
   verb.add_option("--operations", arguments.workload.operations);
   verb.add_option("--jobs", arguments.workload.jobs, "Threads")->check(CLI::Range(1, 64));
   verb.add_option("--chunk", arguments.workload.chunk_bytes, "Bytes of a chunk");
+  verb.add_option("--begin", arguments.workload.begin_bytes, "Volume offset");
+  verb.add_option("--end", arguments.workload.end_bytes, "Volume offset");
   verb.add_option("--members", arguments.members)->check(CLI::Range(4, 255));
   verb.add_option("--zero-percent", arguments.workload.zero_percent);
   verb.add_option("--read-percent", arguments.workload.read_percent);
@@ -121,7 +145,7 @@ int Run(int argc, char** argv) {
   CLI::App* const verify = AddVerb(app, "verify", arguments);
   CLI::App* const crash = AddVerb(app, "crash", arguments);
   AddWorkload(*crash, arguments);
-  AddVerb(app, "verify-crash", arguments);
+  AddVerb(app, "verify-crash", arguments)->add_option("--exempt", arguments.exempt);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

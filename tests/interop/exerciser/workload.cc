@@ -69,9 +69,10 @@ class Worker {
         buffer_(LongestRequestBytes(options.stripe_bytes) + kBufferAlignment) {}
 
   absl::Status DoOne() {
+    const Extent bounds = BoundsOf(options_, volume_.size_bytes());
     Extent extent;
     do {
-      extent = DrawExtent(prng_, options_.chunk_bytes, options_.stripe_bytes, volume_.size_bytes());
+      extent = DrawExtent(prng_, options_.chunk_bytes, options_.stripe_bytes, bounds);
     } while (!locks_.TryLock(extent));
     const absl::Status status = DoLocked(extent);
     locks_.Unlock(extent);

@@ -8,7 +8,10 @@
 #ifndef MDVOL_TESTS_INTEROP_EXERCISER_WORKLOAD_H_
 #define MDVOL_TESTS_INTEROP_EXERCISER_WORKLOAD_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 
 #include "absl/status/status.h"
@@ -25,10 +28,18 @@ struct WorkloadOptions {
   uint32_t jobs = 2;          // threads
   uint64_t chunk_bytes = 65536;
   uint64_t stripe_bytes = 262144;  // data of one stripe: chunk x (members - 2)
+  uint64_t begin_bytes = 0;        // nothing is done outside [begin, end) of the volume
+  uint64_t end_bytes = std::numeric_limits<uint64_t>::max();
   AccessMode access = AccessMode::kMixed;
   uint32_t zero_percent = 10;  // operations that punch or zero
   uint32_t read_percent = 15;  // operations that read back and compare
 };
+
+// What of the volume the options leave to requests.
+inline Extent BoundsOf(const WorkloadOptions& options, uint64_t volume_bytes) {
+  const uint64_t end_bytes = std::min(options.end_bytes, volume_bytes);
+  return {options.begin_bytes, end_bytes - std::min(options.begin_bytes, end_bytes)};
+}
 
 // Writes to the volume and to `shadow`, then syncs. Fails at the first error and at the first byte
 // that reads wrong.
@@ -47,9 +58,10 @@ absl::Status RunUntilDaemonDies(const VolumeFile& volume, const Shadow& durable,
                                 const Shadow& latest, const std::string& progress_path,
                                 const WorkloadOptions& options);
 
-// Every byte must be durable's or latest's; `durable` then becomes what the volume holds.
-absl::Status VerifyAfterCrash(const VolumeFile& volume, const Shadow& durable,
-                              const Shadow& latest);
+// Every byte must be durable's or latest's, or lie in `exempt`; both then become what the volume
+// holds.
+absl::Status VerifyAfterCrash(const VolumeFile& volume, const Shadow& durable, const Shadow& latest,
+                              std::span<const Extent> exempt);
 
 }  // namespace mdvol::testing
 
