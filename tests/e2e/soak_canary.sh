@@ -16,17 +16,12 @@ expect_red() {
 place() {
   mdvol map "${MEMBERS[@]}" --offset "$1" | awk -v role="$2" '$13 == role { print $7, $11 }'
 }
-flip() {
-  local file=$1 offset=$2 byte
-  byte=$(od -An -tu1 -j "$offset" -N 1 "$file")
-  printf "\\x$(printf %x $((byte ^ 1)))" | dd of="$file" bs=1 seek="$offset" conv=notrunc status=none
-}
 # flip_stopped VOLUME_OFFSET ROLE: with the array stopped for it, so that no cache is in the way.
 flip_stopped() {
   local at
   stop_volume mnt
   read -r -a at < <(place "$@")
-  flip "${at[@]}"
+  flip_bit "${at[@]}"
   mount_again
 }
 
@@ -42,7 +37,7 @@ flip_where() {
     if is_exempt "$offset"; then [ "$wanted" = exempt ] || continue; else [ "$wanted" = other ] || continue; fi
     read -r -a at < <(place "$offset" data)
     if [ -e "${at[0]}" ] && [ "$(events_of "${at[0]}")" = "$newest" ]; then
-      flip "${at[@]}"
+      flip_bit "${at[@]}"
       echo "$offset" >flipped
       return
     fi

@@ -74,4 +74,15 @@ for bitmap in none internal; do
   equal "$bitmap, two members left out"
   stop_volume mnt
   say "$bitmap: mdvol has finished what the kernel had begun, the last $left_sectors sectors"
+
+  # ---- What each side has rebuilt is what was compared: one wrong bit of it is seen ----------------------------------
+  for new in new1.img new2.img; do
+    for offset in 2000000 34000000; do  # near the start and the end of the data
+      flip_bit "$new" "$offset"
+      mount_volume mnt --run --read-only
+      if cmp -s mnt/volume shadow; then die "$bitmap: a wrong bit at $offset of $new was not seen"; fi
+      stop_volume mnt
+      flip_bit "$new" "$offset"
+    done
+  done
 done

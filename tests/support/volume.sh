@@ -119,6 +119,13 @@ from_members() {
 # forget_pages FILE: the page cache drops what it holds of the file.
 forget_pages() { dd if="$1" iflag=nocache count=0 status=none; }
 
+# flip_bit FILE OFFSET: the lowest bit of this byte; twice is never.
+flip_bit() {
+  local byte
+  byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+  printf '%b' "\\x$(printf %x $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
 # refuses STATUS REGEX COMMAND...: the command must exit with STATUS (a regex: 1, [12]) and say exactly one line on standard error, which
 # matches REGEX (extended, any case), and be done within seconds. MDVOL_ABOUT: said first when it does not.
 refuses() {
