@@ -8,6 +8,12 @@
 #include "absl/strings/str_cat.h"
 
 namespace mdvol::bench {
+namespace {
+
+// Repeats that scatter so much say nothing unless one policy is several times the other.
+constexpr double kUntellingMargin = 0.5;
+
+}  // namespace
 
 void Verdicts::Demand(std::string_view id, std::string_view text, double value, Relation relation,
                       double threshold, std::string_view unit) {
@@ -34,9 +40,12 @@ void Verdicts::Contest(const Results& results, std::string_view id, std::string_
     }
   }
   if (closest.has_value()) {
+    const bool is_telling = closest->margin < kUntellingMargin;
     criteria_.push_back({CriterionKind::kContest, std::string(id),
-                         absl::StrCat(std::string(text), " (against ", rival, ")"), closest->ratio,
-                         Relation::kAtLeast, 1 - closest->margin, "x"});
+                         absl::StrCat(std::string(text), " (against ", rival,
+                                      is_telling ? ")" : "; too noisy to tell)"),
+                         closest->ratio, Relation::kAtLeast, std::max(0.0, 1 - closest->margin),
+                         "x"});
   }
 }
 

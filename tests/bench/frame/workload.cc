@@ -190,7 +190,8 @@ void WorkloadImpl::Join() {
 WorkloadResult WorkloadImpl::Stop() {
   Join();
   WorkloadResult sum;
-  sum.seconds = static_cast<double>(end_ns_.load(std::memory_order_relaxed) - begin_ns_) * 1e-9;
+  const uint64_t end_ns = end_ns_.load(std::memory_order_relaxed);
+  sum.seconds = end_ns > begin_ns_ ? static_cast<double>(end_ns - begin_ns_) * 1e-9 : 0;
   for (const auto& carrier : carriers_) {
     const WorkloadResult& result = carrier->result;
     sum.reads.Merge(result.reads);
@@ -300,9 +301,9 @@ absl::StatusOr<std::unique_ptr<Workload>> StartWorkload(Volume& volume, const Wo
   return workload;
 }
 
-absl::StatusOr<std::vector<WorkloadResult>> RunTogether(Volume& volume,
-                                                        const std::vector<WorkloadSpec>& specs,
-                                                        const RunTimes& times, Clock& clock) {
+absl::StatusOr<std::vector<WorkloadResult>> RunTogether(
+    Volume& volume, const std::vector<WorkloadSpec>& specs, const RunTimes& times, Clock& clock,
+    const std::function<void(WindowEdge)>& at_edge) {
   const auto pass = [&clock](double seconds) {
     clock.SleepUntil(clock.NowNs() + static_cast<uint64_t>(seconds * 1e9));
   };
@@ -314,9 +315,15 @@ absl::StatusOr<std::vector<WorkloadResult>> RunTogether(Volume& volume,
   for (const auto& workload : workloads) {
     workload->BeginMeasuring();
   }
+  if (at_edge) {
+    at_edge(WindowEdge::kBegin);
+  }
   pass(times.seconds);
   for (const auto& workload : workloads) {
     workload->EndMeasuring();
+  }
+  if (at_edge) {
+    at_edge(WindowEdge::kEnd);
   }
   std::vector<WorkloadResult> results;
   for (size_t i = 0; i < workloads.size(); ++i) {

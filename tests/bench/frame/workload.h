@@ -15,6 +15,7 @@
 #define MDVOL_TESTS_BENCH_FRAME_WORKLOAD_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -87,11 +88,14 @@ struct RunTimes {
   double seconds = 1;
 };
 
+enum class WindowEdge : uint8_t { kBegin, kEnd };
+
 // Start, warm-up, window, stop, by the clock; all workloads at once, over the same window. An error
-// of any request is the call's error: a number that was measured over failures is none.
-absl::StatusOr<std::vector<WorkloadResult>> RunTogether(Volume& volume,
-                                                        const std::vector<WorkloadSpec>& specs,
-                                                        const RunTimes& times, Clock& clock);
+// of any request is the call's error: a number that was measured over failures is none. `at_edge`
+// is called at both ends of the window, if it is given.
+absl::StatusOr<std::vector<WorkloadResult>> RunTogether(
+    Volume& volume, const std::vector<WorkloadSpec>& specs, const RunTimes& times, Clock& clock,
+    const std::function<void(WindowEdge)>& at_edge = {});
 absl::StatusOr<WorkloadResult> RunWorkload(Volume& volume, const WorkloadSpec& spec,
                                            const RunTimes& times, Clock& clock);
 

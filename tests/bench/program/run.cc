@@ -111,7 +111,10 @@ absl::StatusOr<bool> RunScenario(const Scenario& scenario, const Options& option
     const double seconds = static_cast<double>(context.clock.NowNs() - begin_ns) * 1e-9;
     out << FormatResults(context.results.records()) << '\n'
         << FormatVerdicts(context.verdicts, !options.quick)
-        << absl::StrFormat("(%.1f s)\n", seconds);
+        << absl::StrFormat("(%.1f s%s)\n", seconds,
+                           options.quick && seconds > kQuickSeconds
+                               ? ", more than a quick run should take"
+                               : "");
     const bool met = context.verdicts.AllMet(CriterionKind::kContest) &&
                      (options.quick || context.verdicts.AllMet(CriterionKind::kDemand));
     if (met || attempt == attempts) {

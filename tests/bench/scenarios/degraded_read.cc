@@ -2,6 +2,7 @@
 // read for a byte of the volume, and the throughput. Ten members, chunks of 128 KiB. Criteria D1
 // and D2.
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -14,14 +15,16 @@ namespace {
 constexpr uint32_t kMembers = 10;
 constexpr uint64_t kChunkBytes = 128 * kKiB;
 constexpr uint64_t kDataBytes = 256 * kMiB;
+constexpr std::array<uint64_t, 3> kBlocks{4 * kKiB, 64 * kKiB, kMiB};
 
 std::string WorkloadOf(uint64_t block_bytes) {
   return SeriesWorkload("sequential read", "block_kib", block_bytes / kKiB);
 }
 
-absl::Status Measure(ScenarioContext& context, BenchArray& array, uint64_t block_bytes,
-                     uint32_t runs, const std::string& policy, uint32_t repeat) {
-  const RunTimes times = context.TimesFor(runs);
+absl::Status MeasureTurn(ScenarioContext& context, BenchArray& array, uint64_t block_bytes,
+                         const std::string& policy, uint32_t repeat) {
+  const RunTimes times =
+      context.TimesFor(static_cast<uint32_t>(context.policies.size() * kBlocks.size()));
   MDVOL_RETURN_IF_ERROR(array.Switch(context.Choice(policy)));
   const WorkloadSpec spec{.name = WorkloadOf(block_bytes),
                           .queue_depth = 4,
@@ -29,19 +32,9 @@ absl::Status Measure(ScenarioContext& context, BenchArray& array, uint64_t block
                           .random = false,
                           .length_bytes = kDataBytes,
                           .seed = context.seed + repeat};
-  const MemberTally before = array.Total();
-  MDVOL_ASSIGN_OR_RETURN(std::unique_ptr<Workload> workload,
-                         StartWorkload(array.array(), spec, context.clock));
-  workload->BeginMeasuring();
-  context.clock.SleepUntil(context.clock.NowNs() + static_cast<uint64_t>(times.seconds * 1e9));
-  workload->EndMeasuring();
-  const WorkloadResult result = workload->Stop();
-  MDVOL_RETURN_IF_ERROR(result.first_error);
-  const auto user_bytes =
-      static_cast<double>(workload->completed_requests()) * static_cast<double>(block_bytes);
-  const auto member_bytes = static_cast<double>((array.Total() - before).Data().reads.bytes);
-  context.AddWorkload(policy, spec.name, result, repeat);
-  context.Add(policy, spec.name, "amplification", "x", member_bytes / user_bytes, repeat,
+  MDVOL_ASSIGN_OR_RETURN(const Measurement measured, context.Measure(array, {spec}, times));
+  context.AddWorkload(policy, spec.name, measured.loads[0], repeat);
+  context.Add(policy, spec.name, "amplification", "x", measured.ReadAmplification(), repeat,
               {.bound = 1});
   return absl::OkStatus();
 }
@@ -54,10 +47,9 @@ absl::Status RunDegradedRead(ScenarioContext& context) {
       BenchArray::Make({.members = kMembers, .chunk_bytes = kChunkBytes, .member_bytes = kGiB}));
   MDVOL_RETURN_IF_ERROR(array->Fill(kDataBytes, context.seed));
   MDVOL_RETURN_IF_ERROR(array->FailMember(0));
-  const auto runs = static_cast<uint32_t>(context.policies.size()) * 3;
-  for (const uint64_t block_bytes : {4 * kKiB, 64 * kKiB, kMiB}) {
+  for (const uint64_t block_bytes : kBlocks) {
     MDVOL_RETURN_IF_ERROR(context.ForEachTurn([&](const std::string& policy, uint32_t repeat) {
-      return Measure(context, *array, block_bytes, runs, policy, repeat);
+      return MeasureTurn(context, *array, block_bytes, policy, repeat);
     }));
     const std::string workload = WorkloadOf(block_bytes);
     context.verdicts.Demand(

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/base/units.h"
 #include "tests/bench/scenarios/all.h"
@@ -22,58 +24,41 @@ WorkloadSpec RandomReads(uint32_t jobs, uint64_t seed) {
           .seed = seed};
 }
 
-// What the sync did to each member in the window, in MB/s.
-double SyncRate(const BenchArray& array, const MemberTally& before, double seconds) {
-  const MemberTally done = array.Total() - before;
-  return static_cast<double>(done[IoClass::kSync].reads.bytes) / array.live_members() / seconds *
-         1e-6;
-}
-
-absl::Status MeasureResyncAlone(ScenarioContext& context, BenchArray& array, const RunTimes& times,
-                                const std::string& policy, uint32_t repeat) {
-  const auto pass = [&context](double seconds) {
-    context.clock.SleepUntil(context.clock.NowNs() + static_cast<uint64_t>(seconds * 1e9));
-  };
-  MDVOL_RETURN_IF_ERROR(array.StartSync(SyncAction::kResync));
-  pass(times.warmup_seconds);
-  const MemberTally before = array.Total();
-  const uint64_t begin_ns = context.clock.NowNs();
-  pass(times.seconds);
-  const double seconds = static_cast<double>(context.clock.NowNs() - begin_ns) * 1e-9;
-  context.Add(policy, kResyncAlone, "resync rate", "MB/s", SyncRate(array, before, seconds),
-              repeat);
-  return array.StopSync();
-}
-
-absl::Status MeasureReads(ScenarioContext& context, BenchArray& array, const RunTimes& times,
-                          const WorkloadSpec& spec, std::string_view policy, uint32_t repeat) {
-  const MemberTally before = array.Total();
-  const uint64_t begin_ns = context.clock.NowNs();
-  MDVOL_ASSIGN_OR_RETURN(const WorkloadResult result,
-                         RunWorkload(array.array(), spec, times, context.clock));
-  const double seconds = static_cast<double>(context.clock.NowNs() - begin_ns) * 1e-9;
-  context.AddWorkload(policy, spec.name, result, repeat);
+// `spec` null: the resync alone.
+absl::Status MeasureOne(ScenarioContext& context, BenchArray& array, const WorkloadSpec* spec,
+                        std::string_view policy, uint32_t repeat) {
+  // The resync alone and with each load, for each policy; and each load without a resync.
+  const RunTimes times = context.TimesFor(static_cast<uint32_t>(context.policies.size()) * 3 + 2);
+  const std::vector<WorkloadSpec> specs =
+      spec == nullptr ? std::vector<WorkloadSpec>() : std::vector<WorkloadSpec>{*spec};
+  MDVOL_ASSIGN_OR_RETURN(const Measurement measured, context.Measure(array, specs, times));
+  const std::string workload = spec == nullptr ? std::string(kResyncAlone) : spec->name;
+  if (spec != nullptr) {
+    context.AddWorkload(policy, workload, measured.loads[0], repeat);
+  }
   if (policy != kNone) {
-    context.Add(policy, spec.name, "resync rate", "MB/s", SyncRate(array, before, seconds), repeat);
+    context.Add(policy, workload, "resync rate", "MB/s", measured.SyncBytesPerSecond() * 1e-6,
+                repeat);
   }
   return absl::OkStatus();
 }
 
 absl::Status MeasureTurn(ScenarioContext& context, BenchArray& array, const std::string& policy,
                          uint32_t repeat) {
-  const RunTimes times = context.TimesFor(static_cast<uint32_t>(context.policies.size()) * 3 + 2);
-  MDVOL_RETURN_IF_ERROR(array.Switch(context.Choice(policy)));
-  MDVOL_RETURN_IF_ERROR(MeasureResyncAlone(context, array, times, policy, repeat));
-  for (const uint32_t jobs : {1U, 64U}) {
-    const WorkloadSpec spec = RandomReads(jobs, context.seed + repeat);
-    if (policy == context.default_policy()) {
-      MDVOL_RETURN_IF_ERROR(MeasureReads(context, array, times, spec, kNone, repeat));
+  const std::vector<WorkloadSpec> loads{RandomReads(1, context.seed + repeat),
+                                        RandomReads(64, context.seed + repeat)};
+  if (policy == context.default_policy()) {
+    for (const WorkloadSpec& load : loads) {
+      MDVOL_RETURN_IF_ERROR(MeasureOne(context, array, &load, kNone, repeat));
     }
-    MDVOL_RETURN_IF_ERROR(array.StartSync(SyncAction::kResync));
-    MDVOL_RETURN_IF_ERROR(MeasureReads(context, array, times, spec, policy, repeat));
-    MDVOL_RETURN_IF_ERROR(array.StopSync());
   }
-  return absl::OkStatus();
+  MDVOL_RETURN_IF_ERROR(array.Switch(context.Choice(policy)));
+  MDVOL_RETURN_IF_ERROR(array.StartSync(SyncAction::kResync));
+  MDVOL_RETURN_IF_ERROR(MeasureOne(context, array, nullptr, policy, repeat));
+  for (const WorkloadSpec& load : loads) {
+    MDVOL_RETURN_IF_ERROR(MeasureOne(context, array, &load, policy, repeat));
+  }
+  return array.StopSync();
 }
 
 void Judge(ScenarioContext& context) {

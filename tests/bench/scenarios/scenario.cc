@@ -8,7 +8,7 @@ namespace mdvol::bench {
 namespace {
 
 // What a quick run spends on windows; the rest is for making arrays and starting threads.
-constexpr double kQuickWindowShare = 0.7;
+constexpr double kQuickWindowShare = 0.6;
 
 constexpr double kUsPerNs = 1e-3;
 

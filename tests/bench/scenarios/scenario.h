@@ -6,13 +6,15 @@
 // example.
 //
 //   for (each repeat, policy: ForEachTurn)          policies take turns inside one run: what the
-//     Switch the policy, run workloads,             machine does meanwhile hits all of them alike
-//     context.Add / context.AddWorkload
+//     array.Switch(context.Choice(policy))          machine does meanwhile hits all of them alike
+//     context.Measure, Add, AddWorkload
 //   from context.results: ratios, medians           only ratios of one run are ever judged
 //   context.verdicts.Demand / .Contest
 //
-// Pieces (tests/bench/frame): BenchArray makes arrays, StartWorkload / RunWorkload / RunTogether
-// load them, Counts() and TallyDevice say what reached the members, for whom.
+// Pieces (tests/bench/frame): BenchArray makes arrays, whole or without members, on members as slow
+// as a DiskModel says, and starts and stops a sync. Measure (measure.h) loads one with any number
+// of workloads and tells what users got and what members were asked for, for whom. For what happens
+// inside a window: StartWorkload, completed_requests(), BenchArray::Counts().
 //
 // Time. The windows are context.times; the number of turns is context.repeats. With --quick a
 // scenario must take at most kQuickSeconds: leave workloads out (context.quick), or divide a budget
@@ -39,6 +41,7 @@
 #include "core/base/clock.h"
 #include "core/policy/families.h"
 #include "tests/bench/frame/bench_array.h"
+#include "tests/bench/frame/measure.h"
 #include "tests/bench/frame/results.h"
 #include "tests/bench/frame/verdicts.h"
 #include "tests/bench/frame/workload.h"
@@ -74,6 +77,12 @@ struct ScenarioContext {
   // Window and warm-up (a quarter of it) such that `runs` of them take the budget of a quick run;
   // without --quick: times.
   RunTimes TimesFor(uint32_t runs) const;
+
+  // bench::Measure with this context's clock.
+  absl::StatusOr<Measurement> Measure(BenchArray& array, const std::vector<WorkloadSpec>& specs,
+                                      const RunTimes& window) const {
+    return bench::Measure(array, specs, window, clock);
+  }
 
   // body(policy, repeat) for every repeat and policy, policies innermost and in an order that turns
   // by one with each repeat. Ends with the first error.

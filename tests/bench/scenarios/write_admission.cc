@@ -29,22 +29,18 @@ WorkloadSpec Writes(uint64_t seed) {
           .seed = seed};
 }
 
-absl::Status Measure(ScenarioContext& context, BenchArray& array, const std::string& policy,
-                     uint32_t repeat) {
+absl::Status MeasureTurn(ScenarioContext& context, BenchArray& array, const std::string& policy,
+                         uint32_t repeat) {
   const RunTimes times = context.TimesFor(static_cast<uint32_t>(context.policies.size()) * 2);
-  const uint64_t seed = context.seed + repeat;
+  const WorkloadSpec writes = Writes(context.seed + repeat);
+  const WorkloadSpec reader{.name = "reader", .seed = context.seed + repeat + 1};
   MDVOL_RETURN_IF_ERROR(array.Switch(context.Choice(policy)));
-  const MemberTally before = array.Total();
-  MDVOL_ASSIGN_OR_RETURN(const WorkloadResult alone,
-                         RunWorkload(array.array(), Writes(seed), times, context.clock));
-  const Tally written = (array.Total() - before).Data().writes;
-  context.AddWorkload(policy, kAlone, alone, repeat);
-  context.Add(policy, kAlone, "request size", "KiB", written.MeanBytes() / kKiB, repeat);
-  const std::vector<WorkloadSpec> both{Writes(seed), {.name = "reader", .seed = seed + 1}};
-  MDVOL_ASSIGN_OR_RETURN(const std::vector<WorkloadResult> beside,
-                         RunTogether(array.array(), both, times, context.clock));
-  context.AddWorkload(policy, kBeside, beside[0], repeat);
-  context.AddWorkload(policy, kReader, beside[1], repeat);
+  MDVOL_ASSIGN_OR_RETURN(const Measurement alone, context.Measure(array, {writes}, times));
+  context.AddWorkload(policy, kAlone, alone.loads[0], repeat);
+  context.Add(policy, kAlone, "request size", "KiB", alone.MeanWriteBytes() / kKiB, repeat);
+  MDVOL_ASSIGN_OR_RETURN(const Measurement both, context.Measure(array, {writes, reader}, times));
+  context.AddWorkload(policy, kBeside, both.loads[0], repeat);
+  context.AddWorkload(policy, kReader, both.loads[1], repeat);
   return absl::OkStatus();
 }
 
@@ -54,7 +50,7 @@ absl::Status RunWriteAdmission(ScenarioContext& context) {
   MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<BenchArray> array,
                          BenchArray::Make({.model = kSsdModel}));
   MDVOL_RETURN_IF_ERROR(context.ForEachTurn([&](const std::string& policy, uint32_t repeat) {
-    return Measure(context, *array, policy, repeat);
+    return MeasureTurn(context, *array, policy, repeat);
   }));
   context.verdicts.Contest(context.results, "T1", "writes alone are as fast as under any policy",
                            context.default_policy(), context.policies, kAlone, "throughput",

@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/bench/frame/bench_array.h"
+#include "tests/bench/frame/measure.h"
 #include "tests/bench/frame/tally_device.h"
 #include "tests/bench/frame/workload.h"
 
@@ -239,6 +240,43 @@ TEST(BenchArrayTest, AModelledMemberTakesItsTime) {
   const auto result = RunWorkload((*array)->array(), {.name = "r"}, kShort, SystemClock());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_GE(result->Latency().min_ns(), 2'000'000U);
+}
+
+TEST(MeasureTest, TellsWhatUsersGotAndWhatMembersWereAsked) {
+  const auto made = BenchArray::Make(SmallSpec());
+  ASSERT_TRUE(made.ok()) << made.status();
+  BenchArray& array = **made;
+  const WorkloadSpec reads{.name = "r"};
+  const auto whole = Measure(array, {reads}, {0.005, 0.2}, SystemClock());
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_NEAR(whole->ReadAmplification(), 1, 0.05);  // a block of 4 KiB lies on one member
+  EXPECT_EQ(whole->SyncBytesPerSecond(), 0);
+  EXPECT_EQ(whole->MeanWriteBytes(), 0);
+  EXPECT_EQ(whole->live_members, 6U);
+
+  // With one member lost, a sixth of the blocks takes four reads at least.
+  ASSERT_TRUE(array.FailMember(0).ok());
+  const auto degraded = Measure(array, {reads}, {0.005, 0.2}, SystemClock());
+  ASSERT_TRUE(degraded.ok()) << degraded.status();
+  EXPECT_GT(degraded->ReadAmplification(), 1 + 3.0 / 6 - 0.1);
+  EXPECT_EQ(degraded->live_members, 5U);
+}
+
+TEST(MeasureTest, WithoutLoadsItTellsOfTheSyncAlone) {
+  BenchArraySpec spec = SmallSpec();
+  spec.member_bytes = kTiB;
+  const auto array = BenchArray::Make(spec);
+  ASSERT_TRUE(array.ok()) << array.status();
+  ASSERT_TRUE((*array)->StartSync(SyncAction::kCheck).ok());
+  const auto measured = Measure(**array, {}, {0.005, 0.1}, SystemClock());
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_TRUE(measured->loads.empty());
+  const MemberTally& members = measured->members;
+  EXPECT_GT(members[IoClass::kSync].reads.bytes, 0U);
+  EXPECT_NEAR(measured->SyncBytesPerSecond() * measured->seconds * 6,
+              static_cast<double>(members[IoClass::kSync].reads.bytes), 1);
+  EXPECT_EQ(members[IoClass::kForeground].All().requests, 0U);
+  EXPECT_TRUE((*array)->StopSync().ok());
 }
 
 TEST(BenchArrayTest, SwitchesPoliciesByName) {
