@@ -65,6 +65,7 @@ struct ArrayMember {
   // While it is being filled: how far, for the data path, and for the superblocks.
   std::atomic<uint64_t> valid_bytes{0};
   uint64_t checkpoint_bytes = 0;  // durable on it
+  uint32_t rewinds = 0;           // how often valid_bytes went back
   bool guided = false;            // beyond valid_bytes it differs only where bits are set
   bool joined = false;            // of the recovery that runs
 

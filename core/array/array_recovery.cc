@@ -343,7 +343,12 @@ std::vector<ArrayImpl::MemberPart> ArrayImpl::UnknownHoles(const std::vector<Arr
 
 absl::Status ArrayImpl::CheckpointRecovery() {
   MDVOL_RETURN_IF_ERROR(MayChangeMembers());
-  std::vector<std::pair<ArrayMember*, uint64_t>> reached;
+  struct Reached {
+    ArrayMember* target;
+    uint64_t valid_bytes;
+    uint32_t rewinds;
+  };
+  std::vector<Reached> reached;
   MemberFailures failures;
   {
     GateShare share(members_gate_);
@@ -351,9 +356,10 @@ absl::Status ArrayImpl::CheckpointRecovery() {
     {
       absl::MutexLock lock(&state_);
       targets = Targets(/*joined_only=*/false);
-    }
-    for (ArrayMember* const target : targets) {
-      reached.emplace_back(target, target->valid_bytes.load(std::memory_order_acquire));
+      for (ArrayMember* const target : targets) {
+        reached.push_back(
+            {target, target->valid_bytes.load(std::memory_order_acquire), target->rewinds});
+      }
     }
     absl::MutexLock lock(&flush_);
     FlushMembers(targets, &failures);
@@ -368,8 +374,11 @@ absl::Status ArrayImpl::CheckpointRecovery() {
   bool is_news = false;
   {
     absl::MutexLock lock(&state_);
-    for (const auto& [target, valid_bytes] : reached) {
-      if (IsTarget(*target) && target->checkpoint_bytes < valid_bytes) {
+    for (const auto& [target, valid_bytes, rewinds] : reached) {
+      // What a rewind has taken back, and what has been filled again since, is not what was
+      // flushed.
+      if (IsTarget(*target) && target->rewinds == rewinds &&
+          target->checkpoint_bytes < valid_bytes) {
         target->checkpoint_bytes = valid_bytes;
         is_news = true;
       }

@@ -237,6 +237,7 @@ void ArrayImpl::TakeOver(ArrayMember& replacement, uint32_t slot) {
       replacement.valid_bytes.store(begin, std::memory_order_release);
     }
     replacement.checkpoint_bytes = std::min(replacement.checkpoint_bytes, begin);
+    ++replacement.rewinds;
   }
   TakeSlot(replacement, slot);
 }

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/units.h"
 #include "core/stripe/sync_types.h"
 #include "tests/support/test_array/log_checks.h"
@@ -74,6 +77,40 @@ TEST_P(ArrayReplaceTest, AReplacementTakesOverFromAMemberThatFails) {
   MDVOL_ASSERT_OK(array_.Recover());
   EXPECT_EQ(array_.CheckDiskInSlot(disk, 3), "");
   EXPECT_EQ(array_->Snapshot().degraded, 0U);
+}
+
+// While a checkpoint flushes the replacement, the original fails and takes back what the checkpoint
+// has seen.
+TEST_P(ArrayReplaceTest, ACheckpointDoesNotPassWhatATakeOverHasTakenBack) {
+  const size_t disk = array_.AddDisk();
+  ASSERT_TRUE(array_.AddMember(disk).ok());
+  MDVOL_ASSERT_OK(array_->SetReplacement(3, array_.MemberOf(disk)));
+  MDVOL_ASSERT_OK(array_->BeginRecovery());
+  SyncFindings findings;
+  MDVOL_ASSERT_OK(array_->RecoverStripes({0, 20}, &findings));
+  constexpr uint64_t kStripe = 7;
+  array_.fault(3).AddRule({.op = FaultOp::kWrite,
+                           .offset_bytes = array_.areas(3).data.begin + kStripe * 4096,
+                           .length_bytes = 4096});
+  std::thread writer;
+  array_.recording().SetHook([&](const testing::RecordedRequest& request) {
+    if (request.kind == IoKind::kFlush && request.member == disk && !writer.joinable()) {
+      writer = std::thread([&] {
+        MDVOL_EXPECT_OK(array_.Write(kStripe * array_.geometry().stripe_bytes(),
+                                     array_.geometry().stripe_bytes()));
+      });
+      absl::SleepFor(absl::Milliseconds(100));  // so that it waits for the flush to end
+    }
+  });
+  MDVOL_ASSERT_OK(array_->CheckpointRecovery());
+  writer.join();
+  array_.recording().SetHook(nullptr);
+  EXPECT_EQ(Of(disk).slot, 3U);
+  EXPECT_LE(array_.super(disk).recovery_offset, kStripe * 4096 / 512);
+  MDVOL_ASSERT_OK(array_->CheckpointRecovery());
+  EXPECT_LE(array_.super(disk).recovery_offset, kStripe * 4096 / 512);
+  MDVOL_ASSERT_OK(array_.Recover());
+  EXPECT_EQ(array_.CheckDiskInSlot(disk, 3), "");
 }
 
 // Whoever came to the stripe between the original's failed write and its failure has left the slot
