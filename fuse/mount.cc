@@ -30,6 +30,7 @@
 #include "fuse/startup_guard.h"
 #include "fuse/tree.h"
 #include "fuse/volume_file.h"
+#include "policies/plugin_loader.h"
 
 namespace mdvol {
 namespace {
@@ -56,11 +57,10 @@ absl::Status CheckLogIsNoMember(const MountRequest& request) {
   return absl::OkStatus();
 }
 
-// What the configuration asks for and nothing acts on.
-void WarnOfIgnored(const Config& config, EventLog& events) {
-  if (!config.policy.plugins.empty()) {
-    events.Add(EventLevel::kWarning, "warning", "",
-               "the configuration has plugins of [policy], which this version does not act on");
+// Should the daemon die of one, the log has its name.
+void TellOfPlugins(const Config& config, EventLog& events) {
+  for (const std::string& plugin : config.policy.plugins) {
+    events.Add(EventLevel::kInfo, "plugin", "", plugin);
   }
 }
 
@@ -222,7 +222,11 @@ absl::Status ServeArray(const MountRequest& request, Array& array, EventLog& eve
 
 absl::StatusOr<MountRequest> ResolveMountRequest(MountRequest request) {
   MDVOL_RETURN_IF_ERROR(CheckConfig(request.config));
-  MountPolicies policies;
+  for (std::string& plugin : request.config.policy.plugins) {
+    plugin = AbsolutePath(plugin);
+  }
+  MDVOL_RETURN_IF_ERROR(LoadPlugins(request.config.policy.plugins, request.registry));
+  MountPolicies policies(request.registry);
   MDVOL_RETURN_IF_ERROR(SelectPolicies(request.config.policy, policies));
   MDVOL_ASSIGN_OR_RETURN(request.options, CheckMountOptions(request.options, ::geteuid() == 0,
                                                             SystemHasUserAllowOther()));
@@ -245,9 +249,9 @@ absl::Status ServeMount(const MountRequest& request, const ReportReady& report_r
   MDVOL_ASSIGN_OR_RETURN(EventLog::Listener sink, MakeSink(request));
   events.SetListener(std::move(sink));
   sink = EventLog::Listener();
-  WarnOfIgnored(request.config, events);
+  TellOfPlugins(request.config, events);
   WarnOfHidden(request.mountpoint, events);
-  MountPolicies policies;
+  MountPolicies policies(request.registry);
   MDVOL_RETURN_IF_ERROR(SelectPolicies(request.config.policy, policies));
 
   MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<OutcomeSource> outcome, OutcomeSource::Listen());

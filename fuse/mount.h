@@ -15,6 +15,7 @@
 #include "core/config/config.h"
 #include "core/device/fault_device.h"
 #include "fuse/daemon.h"
+#include "policies/registry.h"
 
 namespace mdvol {
 
@@ -26,10 +27,11 @@ struct MountRequest {
   std::string log_path;              // empty: syslog, in the foreground standard error
   bool foreground = false;
   std::string version;  // for status.json
+  Registry registry;    // with the policies of the plugins, which ResolveMountRequest loads
 };
 
-// Members, log and mountpoint as absolute paths; checks what can be checked before anything is
-// opened.
+// Members, plugins, log and mountpoint as absolute paths; loads the plugins and checks what can be
+// checked before anything is opened. Only while the process has one thread.
 absl::StatusOr<MountRequest> ResolveMountRequest(MountRequest request);
 
 // The work of the daemon. Warnings of the start are events too; they also go to standard error

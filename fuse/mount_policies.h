@@ -4,6 +4,8 @@
 #ifndef MDVOL_FUSE_MOUNT_POLICIES_H_
 #define MDVOL_FUSE_MOUNT_POLICIES_H_
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "core/config/config.h"
 #include "core/policy/policy_set.h"
@@ -13,7 +15,9 @@
 namespace mdvol {
 
 struct MountPolicies {
-  Registry registry;
+  explicit MountPolicies(Registry all) : registry(std::move(all)) {}
+
+  const Registry registry;
   PolicySet set;
   PolicySelection selection{registry, set};
 };

@@ -98,7 +98,8 @@ absl::Status Registry::Add(const PolicyEntry& entry) {
     }
   }
   if (Find(entry.family, entry.name) != nullptr) {
-    return ErrnoStatus(EEXIST, "policy " + family + ": there is a '" + name + "' already");
+    return ErrnoStatus(
+        EEXIST, "policy " + family + ": there is a '" + name + "' already: choose another name");
   }
   entries_[IndexOf(entry.family)].push_back(entry);
   return absl::OkStatus();

@@ -1,5 +1,5 @@
 // `mdvol policies`: every family, its policies, one line each; the default of a family comes first
-// and is marked.
+// and is marked. With a configuration, those of its plugins too.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,7 +9,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "core/base/status.h"
+#include "core/config/config.h"
 #include "fuse/cli/verbs.h"
+#include "policies/plugin_loader.h"
 #include "policies/registry.h"
 
 namespace mdvol {
@@ -17,13 +20,15 @@ namespace {
 
 struct PoliciesOptions {
   bool json = false;
+  std::string config_path;
 };
 
-void PrintText(std::ostream& out) {
-  const Registry registry;
+void PrintText(const Registry& registry, std::ostream& out) {
   size_t width = 0;
-  for (const PolicyEntry& entry : BuiltInPolicies()) {
-    width = std::max(width, entry.name.size());
+  for (const PolicyFamilyInfo& info : kPolicyFamilies) {
+    for (const PolicyEntry& entry : registry.Of(info.family)) {
+      width = std::max(width, entry.name.size());
+    }
   }
   for (const PolicyFamilyInfo& info : kPolicyFamilies) {
     out << info.name << ": " << info.decides << '\n';
@@ -47,8 +52,7 @@ nlohmann::ordered_json OptionsOf(const PolicyEntry& entry) {
   return options;
 }
 
-void PrintJson(std::ostream& out) {
-  const Registry registry;
+void PrintJson(const Registry& registry, std::ostream& out) {
   auto families = nlohmann::ordered_json::array();
   for (const PolicyFamilyInfo& info : kPolicyFamilies) {
     auto policies = nlohmann::ordered_json::array();
@@ -61,7 +65,20 @@ void PrintJson(std::ostream& out) {
                         {"default", registry.Of(info.family).front().name},
                         {"policies", policies}});
   }
-  out << families.dump(2) << '\n';
+  // What a plugin says of itself need not be UTF-8.
+  out << families.dump(2, ' ', /*ensure_ascii=*/false,
+                       nlohmann::ordered_json::error_handler_t::replace)
+      << '\n';
+}
+
+absl::Status RunPolicies(const PoliciesOptions& options, VerbContext& context) {
+  Registry registry;
+  if (!options.config_path.empty()) {
+    MDVOL_ASSIGN_OR_RETURN(const Config config, LoadConfig(options.config_path));
+    MDVOL_RETURN_IF_ERROR(LoadPlugins(config.policy.plugins, registry));
+  }
+  options.json ? PrintJson(registry, context.out) : PrintText(registry, context.out);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -70,16 +87,11 @@ void AddPolicies(CLI::App& app, VerbContext& context) {
   auto options = std::make_shared<PoliciesOptions>();
   CLI::App* const verb =
       app.add_subcommand("policies", "Lists the policies of each family; * marks the default");
+  verb->add_option("--config", options->config_path, "With the plugins of this configuration")
+      ->type_name("FILE");
   verb->add_flag("--json", options->json, "Machine-readable");
   verb->callback([options, &context] {
-    context.run = [options, &context] {
-      if (options->json) {
-        PrintJson(context.out);
-      } else {
-        PrintText(context.out);
-      }
-      return absl::OkStatus();
-    };
+    context.run = [options, &context] { return RunPolicies(*options, context); };
   });
 }
 

@@ -92,6 +92,15 @@ TEST_F(MountRequestTest, AnUnknownPolicyIsNamedWhereItWasChosen) {
   EXPECT_THAT(MessageOf(status), HasSubstr("no-such"));
 }
 
+TEST_F(MountRequestTest, APluginThatIsNoneEndsTheCommandWithItsName) {
+  request_.config.policy.plugins = {"none.so"};
+  const absl::Status status = Resolve();
+  EXPECT_TRUE(IsUsageError(status));
+  EXPECT_THAT(MessageOf(status),
+              HasSubstr("policy plugin " + (std::filesystem::current_path() / "none.so").string() +
+                        ": No such file or directory"));
+}
+
 TEST_F(MountRequestTest, OptionsAndMountpointAreChecked) {
   request_.options = {"no_such_option"};
   EXPECT_TRUE(IsUsageError(Resolve()));

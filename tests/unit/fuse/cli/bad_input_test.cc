@@ -238,6 +238,8 @@ TEST_F(BadInputTest, AConfigurationThatIsWrong) {
   expect_refused("[array]\n" + members + members, "a.toml:3:11: ");
   expect_refused("[array]\n" + members + "run = 1", "a.toml:3:7: array.run: must be true or false");
   expect_refused("[array]\n" + members + "[policy]\ndegraded_read = 'warp'", "a.toml:4:17: ");
+  expect_refused("[array]\n" + members + "[policy]\nplugins = ['./d0']",
+                 "policy plugin " + Path("d0") + ": is no shared object");
   expect_refused("[io]\nthreads = 4", "no members");
   const CliResult folder = RunMdvol({"mount", "--config", Path("mnt"), Path("mnt")});
   EXPECT_EQ(folder.exit_code, 2);
