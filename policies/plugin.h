@@ -69,8 +69,9 @@ struct PolicyPlugin {
   size_t policy_count;
 };
 
-// A fingerprint of all types that go through the interface. Different numbers: different headers,
-// another standard library or other switches of it, such as _GLIBCXX_DEBUG.
+// A fingerprint of all types that go through the interface, those that facts point to included.
+// Different numbers: different headers, another standard library or other switches of it, such as
+// _GLIBCXX_DEBUG.
 constexpr uint64_t PluginLayout() {
 #if defined(_LIBCPP_VERSION)
   constexpr size_t kLibrary = 2;

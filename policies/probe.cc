@@ -38,7 +38,10 @@ void GoQuiet() {
   }
 }
 
-[[noreturn]] void RunChild(const std::function<absl::Status()>& work, int word_fd, pid_t parent) {
+// noexcept: what is thrown ends the child here and is not caught by some caller of the parent's,
+// who would then go on twice.
+[[noreturn]] void RunChild(const std::function<absl::Status()>& work, int word_fd,
+                           pid_t parent) noexcept {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {

@@ -10,8 +10,9 @@ build=$1
 # ---- Built with the installed headers alone ---------------------------------------------------------
 cmake --install "$build" --prefix "$CASE_DIR/prefix" >install.out 2>&1 || die "install: $(tail -n 5 install.out)"
 cp -r "$MDVOL_SOURCE/examples/plugin" source
-cmake -S source -B build-plugin -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$CASE_DIR/prefix" >build.out 2>&1 &&
-  cmake --build build-plugin >>build.out 2>&1 || die "examples/plugin: $(cat build.out)"
+cmake -S source -B build-plugin -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$CASE_DIR/prefix" >build.out 2>&1 ||
+  die "examples/plugin: $(cat build.out)"
+cmake --build build-plugin >build.out 2>&1 || die "examples/plugin: $(cat build.out)"
 [ -e build-plugin/turns.so ] || die "no turns.so"
 # As people do without CMake; -Werror because the headers are seen with other people's switches.
 compile() {
@@ -110,8 +111,7 @@ refuses_plugin() {
     "$MDVOL_BIN" policies --config config/array.toml
 }
 
-echo 'int nothing;' >config/empty.cc
-compile -o config/empty.so config/empty.cc
+compile -o config/empty.so "$MDVOL_SOURCE/tests/support/plugin/empty.cc"
 printf 'void nowhere();\nvoid f();\nvoid f() { nowhere(); }\n' >config/undefined.cc
 compile -o config/undefined.so config/undefined.cc
 echo 'not an object' >config/text.so

@@ -153,24 +153,19 @@ TEST_F(PluginLoaderTest, ASharedObjectForAnotherMachine) {
   EXPECT_THAT(Refusal(Write(bytes)), HasSubstr("-shared"));
 }
 
-// With the plugin's symbol under another name, wherever it is named.
-std::string RenamedSymbol(const char* path) {
-  std::string bytes = BytesOf(path);
+TEST_F(PluginLoaderTest, ASharedObjectThatIsNoPlugin) {
+  EXPECT_THAT(Refusal(CopyOf(MDVOL_EMPTY_PLUGIN)),
+              HasSubstr(".so: has no mdvol_policy_plugin and so is no policy plugin: see"));
+}
+
+// Its symbol has another name, wherever it is named; its hash table no longer finds it.
+TEST_F(PluginLoaderTest, ASharedObjectThatLacksASymbol) {
+  std::string bytes = BytesOf(MDVOL_BROKEN_PLUGIN);
   const std::string symbol = kPluginSymbol;
   for (size_t at = bytes.find(symbol); at != std::string::npos; at = bytes.find(symbol, at + 1)) {
     bytes[at] = 'x';
   }
-  return bytes;
-}
-
-TEST_F(PluginLoaderTest, ASharedObjectThatIsNoPlugin) {
-  EXPECT_THAT(Refusal(Write(RenamedSymbol(MDVOL_TURNS_PLUGIN))),
-              HasSubstr(".so: has no mdvol_policy_plugin and so is no policy plugin: see"));
-}
-
-// The other one uses its symbol, which its hash table no longer finds.
-TEST_F(PluginLoaderTest, ASharedObjectThatLacksASymbol) {
-  EXPECT_THAT(Refusal(Write(RenamedSymbol(MDVOL_BROKEN_PLUGIN))),
+  EXPECT_THAT(Refusal(Write(bytes)),
               HasSubstr(".so: undefined symbol: xdvol_policy_plugin: build it anew"));
 }
 

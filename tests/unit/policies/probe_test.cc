@@ -58,6 +58,7 @@ TEST(ProbeTest, WithoutAWordTheEndOfTheChildIsTold) {
   };
   EXPECT_THAT(end_by([] { ::raise(SIGSEGV); }), HasSubstr("signal 11"));
   EXPECT_THAT(end_by([] { std::abort(); }), HasSubstr("signal 6"));
+  EXPECT_THAT(end_by([] { throw 1; }), HasSubstr("signal 6"));
   EXPECT_THAT(end_by([] { ::_exit(0); }), HasSubstr("exit code 0"));
   EXPECT_THAT(end_by([] { ::_exit(7); }), HasSubstr("exit code 7"));
 }
