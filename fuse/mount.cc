@@ -15,11 +15,13 @@
 
 #include "core/array/array.h"
 #include "core/base/clock.h"
+#include "core/base/path.h"
 #include "core/base/status.h"
 #include "core/config/merge.h"
 #include "core/device/file_device.h"
 #include "core/sync/sync_engine.h"
 #include "fuse/control/control_tree.h"
+#include "fuse/control/guarded_files.h"
 #include "fuse/event_sink.h"
 #include "fuse/invalidator.h"
 #include "fuse/members.h"
@@ -34,12 +36,6 @@
 
 namespace mdvol {
 namespace {
-
-std::string AbsolutePath(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  return error ? path : absolute.lexically_normal().string();
-}
 
 // Under whichever names: a line in the middle of a member would be the end of it.
 absl::Status CheckLogIsNoMember(const MountRequest& request) {
@@ -157,8 +153,9 @@ class Mount {
                     return AddMemberFile(path, mode, request_.config, SystemClock(), array_,
                                          faults_);
                   }}),
+        guarded_control_(control_, events),
         tree_({request.config.volume.name.value_or(kDefaultVolumeName), ::geteuid(), ::getegid()},
-              volume_, &control_, SystemClock()) {
+              volume_, &guarded_control_, SystemClock()) {
     FillFaultTable(faults_by_path, snapshot_, faults_);
   }
 
@@ -206,6 +203,7 @@ class Mount {
   Suspension suspension_;
   VolumeFile volume_;
   ControlTree control_;
+  GuardedFiles guarded_control_;
   Tree tree_;
   std::unique_ptr<Session> session_;  // the first to go, with all that is still unanswered
 };

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <tuple>
 
+#include "core/base/path.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 
@@ -50,7 +51,7 @@ void Document::AddError(const toml::source_region& source, const std::string& me
 absl::Status Document::status() const { return has_error_ ? UsageError(error_) : absl::OkStatus(); }
 
 std::string Document::Resolve(const std::string& path) const {
-  return (std::filesystem::path(path_).parent_path() / path).lexically_normal().string();
+  return TidyPath((std::filesystem::path(path_).parent_path() / path).string());
 }
 
 const toml::source_region& Value::source() const {

@@ -192,6 +192,9 @@ absl::Status SyncEngine::SetMin(uint64_t bytes) {
   if (shown_.max_bytes.has_value() && bytes > *shown_.max_bytes) {
     return ErrnoStatus(EINVAL, "sync_min must not be above sync_max");
   }
+  if (bytes > array_.geometry().component_bytes()) {
+    return ErrnoStatus(EINVAL, "sync_min must not be beyond the end of the members' data");
+  }
   if (run_.has_value()) {
     return ErrnoStatus(EBUSY, "sync_min cannot be changed while an action runs");
   }
@@ -240,7 +243,7 @@ SyncStatus SyncEngine::Status() const {
   const ArrayGeometry& geometry = array_.geometry();
   status.action = run_->action;
   status.total_bytes = geometry.component_bytes();
-  status.done_bytes = run_->DoneStripe() << geometry.chunk_shift();
+  status.done_bytes = std::min(run_->DoneStripe() << geometry.chunk_shift(), status.total_bytes);
   status.speed_bytes = run_->speed.BytesPerSecond(now_ns);
   if (status.speed_bytes > 0) {
     status.eta_s = (status.total_bytes - status.done_bytes) / status.speed_bytes;

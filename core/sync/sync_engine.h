@@ -70,7 +70,8 @@ class SyncEngine {
   // Knobs of md/. Speeds: bytes per second and member, none for the default.
   void SetSpeedMin(std::optional<uint64_t> bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   void SetSpeedMax(std::optional<uint64_t> bytes) ABSL_LOCKS_EXCLUDED(mutex_);
-  // EINVAL above sync_max, EBUSY while something runs; rounded down to a lane, as in md.
+  // EINVAL above sync_max and beyond the members' data, EBUSY while something runs; rounded down to
+  // a lane, as in md.
   absl::Status SetMin(uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // EINVAL below sync_min or inside a chunk, EBUSY when lowered while something runs.
   absl::Status SetMax(std::optional<uint64_t> bytes) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -17,7 +17,7 @@ struct SyncStatus {
   SyncAction action = SyncAction::kIdle;
   std::optional<SyncAction> last_action;  // begun last; none since the start
   // Of the running action, in bytes of each member; total 0 when none runs. `done` is a position:
-  // a run that begins in the middle begins there.
+  // a run that begins in the middle begins there. Never more than the total.
   uint64_t done_bytes = 0;
   uint64_t total_bytes = 0;
   uint64_t speed_bytes = 0;       // per second and member

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "core/array/array.h"
+#include "core/base/path.h"
 #include "core/base/status.h"
 #include "fuse/cli/live.h"
 #include "fuse/cli/verbs.h"
@@ -33,7 +34,7 @@ absl::StatusOr<std::string> PathOf(const LiveMount& mount, const std::string& te
     MDVOL_ASSIGN_OR_RETURN(const LiveMember member, mount.FindMember(text));
     return member.path;
   }
-  return std::filesystem::absolute(text).lexically_normal().string();
+  return AbsolutePath(text);
 }
 
 absl::StatusOr<const LiveMember*> FindByPath(const std::vector<LiveMember>& members,

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <memory>
@@ -42,7 +43,7 @@ std::string ProgressText(const Json& sync, bool with_bar) {
   const std::string action = sync.at("action");
   const auto done = sync.at("done_bytes").get<double>();
   const auto total = sync.at("total_bytes").get<double>();
-  const double part = total > 0 ? done / total : 0;
+  const double part = total > 0 ? std::clamp(done / total, 0.0, 1.0) : 0;
   std::string bar;
   if (with_bar) {
     const auto filled = static_cast<size_t>(part * kBarWidth);

@@ -83,7 +83,8 @@ std::string ProgressLine(const Json& sync) {
   if (action == "idle" || action == "frozen" || total == 0) {
     return {};
   }
-  const uint64_t percent = sync.at("done_bytes").get<uint64_t>() / CeilDiv(total, 100);
+  const uint64_t percent =
+      std::min(sync.at("done_bytes").get<uint64_t>(), total) / CeilDiv(total, 100);
   const std::string_view name = action == "recover" ? "Rebuild Status"
                                 : action == "check" ? "Check Status"
                                                     : "Resync Status";
@@ -156,11 +157,12 @@ std::string LocatedTable(const Json& status) {
     const auto begin = place.at("volume_offset").get<uint64_t>();
     const std::string member =
         place.at("member").is_null() ? "-" : Printable(place.at("member").get<std::string>());
-    table += absl::StrFormat(
-        "   %u   %u..%u   %s   %s   %u+%u   %s\n", place.at("stripe").get<uint64_t>(), lane,
-        lane + place.at("lanes").get<uint64_t>() - 1, place.at("kind").get<std::string>(), member,
-        begin, place.at("volume_length").get<uint64_t>(),
-        place.at("repaired").get<bool>() ? "repaired" : "not repaired");
+    table += absl::StrFormat("   %u   %u..%u   %s   %s   %u+%u   %s\n",
+                             place.at("stripe").get<uint64_t>(), lane,
+                             lane + std::max<uint64_t>(place.at("lanes").get<uint64_t>(), 1) - 1,
+                             place.at("kind").get<std::string>(), member, begin,
+                             place.at("volume_length").get<uint64_t>(),
+                             place.at("repaired").get<bool>() ? "repaired" : "not repaired");
   }
   table += located.size() < count ? "   … (the list is not kept any longer)\n" : "";
   return table;

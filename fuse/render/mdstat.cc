@@ -45,15 +45,17 @@ std::string SlotMap(const ArraySnapshot& array) {
     const MemberSnapshot* const member = MemberInSlot(array, slot);
     map += member != nullptr && member->in_sync ? 'U' : '_';
   }
-  return absl::StrFormat("[%u/%u] [%s]", array.raid_disks, array.raid_disks - array.degraded, map);
+  const uint32_t up = array.raid_disks - std::min(array.degraded, array.raid_disks);
+  return absl::StrFormat("[%u/%u] [%s]", array.raid_disks, up, map);
 }
 
 // "[=>...]  recovery =  9.4% (12345/131072) finish=0.2min speed=9876K/sec", as md's status_resync
 // draws it.
 std::string ProgressLine(const SyncStatus& sync) {
   constexpr uint64_t kBarWidth = 20;
+  const uint64_t done_bytes = std::min(sync.done_bytes, sync.total_bytes);
   const uint64_t per_mille =
-      static_cast<uint64_t>(static_cast<double>(sync.done_bytes) * 1000.0 /
+      static_cast<uint64_t>(static_cast<double>(done_bytes) * 1000.0 /
                             static_cast<double>(std::max<uint64_t>(sync.total_bytes, 1)));
   const uint64_t filled = per_mille * kBarWidth / 1000;
   const std::string_view word = sync.action == SyncAction::kCheck     ? "check"
@@ -62,12 +64,11 @@ std::string ProgressLine(const SyncStatus& sync) {
   // Nobody knows when a run that stands still will end; md shows the time that it would take at the
   // slowest speed that it can tell.
   const uint64_t speed_kib = sync.speed_bytes / kKiB;
-  const uint64_t left_s =
-      (sync.total_bytes - sync.done_bytes) / kKiB / std::max<uint64_t>(speed_kib, 1);
+  const uint64_t left_s = (sync.total_bytes - done_bytes) / kKiB / std::max<uint64_t>(speed_kib, 1);
   return absl::StrFormat("[%s>%s]  %s =%3u.%u%% (%u/%u) finish=%u.%umin speed=%uK/sec",
                          std::string(filled, '='), std::string(kBarWidth - filled, '.'), word,
-                         per_mille / 10, per_mille % 10, sync.done_bytes / kKiB,
-                         sync.total_bytes / kKiB, left_s / 60, left_s % 60 / 6, speed_kib);
+                         per_mille / 10, per_mille % 10, done_bytes / kKiB, sync.total_bytes / kKiB,
+                         left_s / 60, left_s % 60 / 6, speed_kib);
 }
 
 std::string BitmapLine(const BitmapSnapshot& bitmap) {

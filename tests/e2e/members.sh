@@ -76,6 +76,17 @@ wait_done
 expect .degraded 0
 say "refusals"
 
+# ---- a path behind a symbolic link is the file that the kernel opens ---------------------------------------------------
+mkdir -p elsewhere/inner
+ln -s elsewhere/inner link
+for file in elsewhere/here.img here.img; do truncate -s 20M $file; done
+mdvol add mnt link/../here.img
+expect '[.members[] | select(.name == "here.img") | .path] | join(" ")' "$CASE_DIR/link/../here.img"
+[ "$(stat -c %b here.img)" = 0 ] || die "add link/../here.img has written into ./here.img"
+[ "$(stat -c %b elsewhere/here.img)" != 0 ] || die "add link/../here.img has not written into elsewhere/here.img"
+mdvol remove mnt link/../here.img
+say "behind a link"
+
 # ---- replace -----------------------------------------------------------------------------------------------------
 truncate -s 20M spare4.img
 mdvol add mnt spare4.img

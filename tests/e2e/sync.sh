@@ -90,6 +90,21 @@ wait_done
 # Parity agrees with wrong data now: write them anew.
 dd if=image of=mnt/volume bs=1M conv=notrunc status=none
 
+# ---- a check from the end, and from beyond it ------------------------------------------------------------------------------
+end=$(($(cat mnt/md/component_size) * 2))
+refuses 1 'beyond the end' "$MDVOL_BIN" set mnt sync_min=$((end + 8))
+mdvol set mnt sync_min=$end
+run_action check
+(for ((i = 0; i < 200; i++)); do cat mnt/mdstat; done) >stats &
+reader=$!
+for ((i = 0; i < 20; i++)); do
+  mdvol set mnt sync_min=$end 2>/dev/null && mdvol check mnt 2>/dev/null || true
+done
+wait $reader || die "mdstat cannot be read any more: $(tail -3 stats)"
+wait_done
+mdvol set mnt sync_min=0
+say "sync_min at the end"
+
 # ---- suspended writes wait, more of them than there are workers, and nothing else does -----------------------------------
 mdvol set mnt suspend_lo=0
 mdvol set mnt suspend_hi=2048

@@ -27,7 +27,7 @@ class MountRequestTest : public ::testing::Test {
     ASSERT_NE(::mkdtemp(path.data()), nullptr);
     folder_ = std::filesystem::canonical(path);
     request_.mountpoint = folder_;
-    request_.config.array.members = {"a.img", "/b.img", "missing", "./x/../c.img"};
+    request_.config.array.members = {"a.img", "/b.img", "missing", "./c.img"};
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -46,6 +46,20 @@ TEST_F(MountRequestTest, PathsBecomeAbsolute) {
               ElementsAre(here + "/a.img", "/b.img", "missing", here + "/c.img"));
   EXPECT_EQ(resolved->log_path, here + "/log");
   EXPECT_EQ(resolved->mountpoint, folder_);
+}
+
+TEST_F(MountRequestTest, APathBehindALinkStaysTheFileThatItNames) {
+  const std::filesystem::path other = folder_.string() + "_other";
+  std::filesystem::create_directories(other / "inner");
+  std::filesystem::create_directory_symlink(other / "inner", other / "link");
+  request_.log_path = other / "link" / ".." / "log";
+  request_.config.array.members = {other / "link" / ".." / "d0.img", other / "inner/../d1.img"};
+  const absl::StatusOr<MountRequest> resolved = ResolveMountRequest(request_);
+  ASSERT_TRUE(resolved.ok()) << MessageOf(resolved.status());
+  EXPECT_THAT(resolved->config.array.members,
+              ElementsAre(other.string() + "/link/../d0.img", other.string() + "/d1.img"));
+  EXPECT_EQ(resolved->log_path, other.string() + "/link/../log");
+  std::filesystem::remove_all(other);
 }
 
 TEST_F(MountRequestTest, ALogThatIsAMemberIsRefusedUnderEveryName) {

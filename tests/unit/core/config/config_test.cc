@@ -44,7 +44,7 @@ TEST(ConfigTest, ReadsArray) {
   const Config config = MustParse(
       "[array]\nmembers = ['d0', '../x/d1', '/dev/sdb']\nread_only = true\nforce = false\nrun = "
       "true");
-  EXPECT_THAT(config.array.members, ElementsAre("/etc/mdvol/d0", "/etc/x/d1", "/dev/sdb"));
+  EXPECT_THAT(config.array.members, ElementsAre("/etc/mdvol/d0", "/etc/mdvol/../x/d1", "/dev/sdb"));
   EXPECT_EQ(config.array.read_only, true);
   EXPECT_EQ(config.array.force, false);
   EXPECT_EQ(config.array.run, true);
@@ -62,7 +62,7 @@ TEST(ConfigTest, RelativePathsOfARelativeFileStayRelative) {
   EXPECT_THAT(here->array.members, ElementsAre("d0", "/d1"));
   const auto below = ParseConfig("[array]\nmembers = ['d0', '../d1']", "conf/a.toml");
   ASSERT_TRUE(below.ok());
-  EXPECT_THAT(below->array.members, ElementsAre("conf/d0", "d1"));
+  EXPECT_THAT(below->array.members, ElementsAre("conf/d0", "conf/../d1"));
 }
 
 TEST(ConfigTest, ReadsVolume) {
@@ -458,6 +458,17 @@ TEST(ConfigTest, DotsInStringsAndCommentsAreNoKeys) {
       "# " + up + "\n[array]\nmembers = ['" + up + "', \"a\\\"" + up + "\", '''" + up + "b''']";
   const auto config = ParseConfig(text, "c.toml");
   EXPECT_TRUE(config.ok()) << config.status();
+}
+
+// `..` behind a folder goes; behind a link it leads elsewhere, and is the kernel's to follow.
+TEST_F(LoadConfigTest, AMemberBehindALinkStaysTheFileThatItNames) {
+  std::filesystem::create_directories(folder_ + "/elsewhere/inner");
+  std::filesystem::create_symlink("elsewhere/inner", folder_ + "/link");
+  const auto config =
+      LoadConfig(Write("[array]\nmembers = ['link/../d0', 'elsewhere/../d1', './d2']"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->array.members,
+              ElementsAre(folder_ + "/link/../d0", folder_ + "/d1", folder_ + "/d2"));
 }
 
 TEST_F(LoadConfigTest, AFifoIsRefusedAndNotWaitedFor) {

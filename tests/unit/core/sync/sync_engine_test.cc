@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -353,6 +354,17 @@ TEST_F(SyncEngineTest, SyncMinAndMaxKeepToMdsRules) {
   EXPECT_EQ(ErrnoOf(engine_->SetMax(kChunkBytes)), EINVAL);
   EXPECT_EQ(ErrnoOf(engine_->SetMax(4 * kChunkBytes)), 0);
   EXPECT_EQ(ErrnoOf(engine_->SetMin(5 * kChunkBytes)), EINVAL);
+}
+
+TEST_F(SyncEngineTest, SyncMinEndsWhereTheMembersDataDo) {
+  const uint64_t component_bytes = array_.geometry().component_bytes();
+  EXPECT_EQ(ErrnoOf(engine_->SetMin(component_bytes + 1)), EINVAL);
+  EXPECT_EQ(ErrnoOf(engine_->SetMin(std::numeric_limits<uint64_t>::max())), EINVAL);
+  EXPECT_EQ(engine_->Status().min_bytes, 0U);
+  ASSERT_EQ(ErrnoOf(engine_->SetMin(component_bytes)), 0);
+  ASSERT_EQ(Set(SyncAction::kCheck), 0);
+  AwaitIdle();
+  EXPECT_TRUE(array_.Pieces().empty());
 }
 
 TEST_F(SyncEngineTest, ThePolicyHoldsARunBackAndIdleStillEndsIt) {

@@ -113,5 +113,17 @@ TEST(MdstatProgressTest, ShowsTheKernelsBar) {
   EXPECT_NE(RenderMdstat(array, sync).find("]  resync = "), std::string::npos);
 }
 
+TEST(MdstatProgressTest, APositionBeyondTheEndIsTheEnd) {
+  const ArraySnapshot array = testing::FakeSnapshot();
+  SyncStatus sync;
+  sync.action = SyncAction::kCheck;
+  sync.total_bytes = 1048576;
+  sync.done_bytes = uint64_t{1} << 40;
+  EXPECT_NE(RenderMdstat(array, sync)
+                .find("[====================>]  check =100.0% (1024/1024) finish=0.0min"),
+            std::string::npos)
+      << RenderMdstat(array, sync);
+}
+
 }  // namespace
 }  // namespace mdvol
