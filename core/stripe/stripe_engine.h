@@ -98,8 +98,6 @@ class StripeEngine {
                               std::span<const RecoverTarget> targets, RecoverResult* recovered,
                               const std::function<void()>& before_release);
 
-  // For whoever wants to know what parity_workers costs.
-  const ParityThreads& parity_threads() const { return parity_threads_; }
   // For whoever wants to know how many wait for a stripe.
   StripeLocks& locks() { return locks_; }
 

@@ -9,7 +9,7 @@
 
 namespace mdvol {
 
-// Asks the policy. Whatever it answers becomes ascending positions of whole lanes.
+// Asks the policy. Whatever it answers becomes ascending positions of whole lanes in the window.
 void SyncWindow::CutRequests(std::span<const SyncBlock> blocks) {
   if (requests_ == nullptr) {
     return;
@@ -25,6 +25,7 @@ void SyncWindow::CutRequests(std::span<const SyncBlock> blocks) {
   requests_->Cut({static_cast<uint32_t>(slots.size()), bytes_per_member}, cuts);
   cuts_.assign(raid_disks(), {});
   for (size_t i = 0; i < slots.size(); ++i) {
+    std::erase_if(cuts[i], [&](uint64_t cut) { return cut >= bytes_per_member; });
     for (uint64_t& cut : cuts[i]) {
       cut = RoundDown(cut, kLaneBytes);
     }

@@ -2,6 +2,8 @@
 
 #include "tests/bench/frame/measure.h"
 
+#include <cerrno>
+#include <limits>
 #include <utility>
 
 #include "core/base/status.h"
@@ -19,7 +21,7 @@ double Measurement::ReadAmplification() const {
   for (const WorkloadResult& load : loads) {
     user_bytes += load.reads.bytes;
   }
-  return user_bytes == 0 ? 0
+  return user_bytes == 0 ? std::numeric_limits<double>::quiet_NaN()
                          : static_cast<double>(members[IoClass::kForeground].reads.bytes) /
                                static_cast<double>(user_bytes);
 }
@@ -32,6 +34,8 @@ absl::StatusOr<Measurement> Measure(BenchArray& array, const std::vector<Workloa
   measured.live_members = array.live_members();
   uint64_t begin_ns = 0;
   MemberTally before;
+  bool sync_ended = false;
+  const bool has_sync = array.sync().Status().action != SyncAction::kIdle;
   const auto at_edge = [&](WindowEdge edge) {
     const MemberTally total = array.Total();
     const uint64_t now_ns = clock.NowNs();
@@ -40,10 +44,15 @@ absl::StatusOr<Measurement> Measure(BenchArray& array, const std::vector<Workloa
       begin_ns = now_ns;
     } else {
       measured.members = total - before;
+      sync_ended = has_sync && array.sync().Status().action == SyncAction::kIdle;
       measured.seconds = static_cast<double>(now_ns - begin_ns) * 1e-9;
     }
   };
   MDVOL_ASSIGN_OR_RETURN(measured.loads, RunTogether(array.array(), specs, times, clock, at_edge));
+  if (sync_ended) {
+    return ErrnoStatus(ETIME,
+                       "the sync was through before its window was: make the members larger");
+  }
   return measured;
 }
 

@@ -23,16 +23,17 @@ struct Measurement {
 
   // Per second and member, what a check or resync read.
   double SyncBytesPerSecond() const;
-  // Member bytes that were read for a byte that users read; 0 when they read none. Requests at the
-  // edges of the window are on one side alone: with b requests in the window and d under way at its
-  // edges, it is right to about d / b.
+  // Member bytes that were read for a byte that users read; not a number when they read none.
+  // Requests at the edges of the window are on one side alone: with b requests in the window and d
+  // under way at its edges, it is right to about d / b.
   double ReadAmplification() const;
   // Of data, whoever wrote it.
   double MeanWriteBytes() const;
 };
 
 // Loads the array with all of `specs` (none: only waits, say for a sync that was started before),
-// and measures after the warm-up. An error of any request is the call's error.
+// and measures after the warm-up. An error of any request is the call's error, and so is the end of
+// a sync within the window: what was measured beside it is of two kinds.
 absl::StatusOr<Measurement> Measure(BenchArray& array, const std::vector<WorkloadSpec>& specs,
                                     const RunTimes& times, Clock& clock);
 

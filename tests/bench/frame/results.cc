@@ -2,6 +2,8 @@
 
 #include "tests/bench/frame/results.h"
 
+#include <limits>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tests/bench/frame/statistics.h"
@@ -26,7 +28,8 @@ std::vector<double> Results::Values(std::string_view policy, std::string_view wo
 
 double Results::MedianOf(std::string_view policy, std::string_view workload,
                          std::string_view metric) const {
-  return Median(Values(policy, workload, metric));
+  const std::vector<double> values = Values(policy, workload, metric);
+  return values.empty() ? std::numeric_limits<double>::quiet_NaN() : Median(values);
 }
 
 SeriesPoint ParseSeriesPoint(std::string_view workload) {

@@ -42,7 +42,7 @@ class Results {
   // Of all repeats, in their order.
   std::vector<double> Values(std::string_view policy, std::string_view workload,
                              std::string_view metric) const;
-  // 0 when there is none.
+  // Not a number when there is none, so that no criterion is met by what was not measured.
   double MedianOf(std::string_view policy, std::string_view workload,
                   std::string_view metric) const;
 

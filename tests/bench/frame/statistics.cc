@@ -62,6 +62,8 @@ Comparison Compare(const std::vector<double>& ours, const std::vector<double>& t
   if (our_median > 0 && their_median > 0) {
     result.ratio =
         better == Better::kHigher ? our_median / their_median : their_median / our_median;
+  } else if (our_median > 0) {
+    result.ratio = kOnlyOurs;
   }
   result.margin = std::max(
       kLeastMargin, kStandardErrors * std::hypot(RelativeError(ours), RelativeError(theirs)));

@@ -20,12 +20,16 @@ double Scatter(const std::vector<double>& values);
 enum class Better : uint8_t { kHigher, kLower };
 
 struct Comparison {
-  // Ours over theirs, turned so that above 1 is better; 1 when either median is 0.
-  double ratio = 1;
+  // Ours over theirs, turned so that above 1 is better. Where we have nothing, no value or 0, it is
+  // 0, whichever is better: a request that never ends has no latency. Where only they have nothing,
+  // kOnlyOurs.
+  double ratio = 0;
   // Relative: three standard errors of the ratio of two medians, kLeastMargin at least.
   double margin = 0;
   bool Loses() const { return ratio < 1 - margin; }
 };
+
+inline constexpr double kOnlyOurs = 1e6;
 
 // Below this a difference is not worth a red test, whatever the scatter.
 inline constexpr double kLeastMargin = 0.05;

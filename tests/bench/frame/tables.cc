@@ -102,7 +102,10 @@ std::string FormatVerdicts(const Verdicts& verdicts, bool demands_count) {
   std::vector<std::vector<std::string>> rows;
   for (const Criterion& criterion : verdicts.criteria()) {
     const bool counts = demands_count || criterion.kind == CriterionKind::kContest;
-    const char* word = criterion.IsMet() ? "met" : counts ? "MISSED" : "missed, not judged";
+    const char* word = !criterion.is_telling ? "too noisy to tell"
+                       : criterion.IsMet()   ? "met"
+                       : counts              ? "MISSED"
+                                             : "missed, not judged";
     rows.push_back({word, absl::StrCat(criterion.id, "  ", criterion.text),
                     FormatNumber(criterion.value),
                     criterion.relation == Relation::kAtLeast ? ">=" : "<=",

@@ -18,7 +18,7 @@ constexpr double kUntellingMargin = 0.5;
 void Verdicts::Demand(std::string_view id, std::string_view text, double value, Relation relation,
                       double threshold, std::string_view unit) {
   criteria_.push_back({CriterionKind::kDemand, std::string(id), std::string(text), value, relation,
-                       threshold, std::string(unit)});
+                       threshold, std::string(unit), true});
 }
 
 void Verdicts::Contest(const Results& results, std::string_view id, std::string_view text,
@@ -40,12 +40,10 @@ void Verdicts::Contest(const Results& results, std::string_view id, std::string_
     }
   }
   if (closest.has_value()) {
-    const bool is_telling = closest->margin < kUntellingMargin;
     criteria_.push_back({CriterionKind::kContest, std::string(id),
-                         absl::StrCat(std::string(text), " (against ", rival,
-                                      is_telling ? ")" : "; too noisy to tell)"),
-                         closest->ratio, Relation::kAtLeast, std::max(0.0, 1 - closest->margin),
-                         "x"});
+                         absl::StrCat(std::string(text), " (against ", rival, ")"), closest->ratio,
+                         Relation::kAtLeast, std::max(0.0, 1 - closest->margin), "x",
+                         closest->margin < kUntellingMargin || closest->ratio == 0});
   }
 }
 

@@ -29,9 +29,13 @@ struct Criterion {
   Relation relation = Relation::kAtLeast;
   double threshold = 0;
   std::string unit;
+  // Of a contest: whether the repeats lie close enough together to tell.
+  bool is_telling = true;
 
+  // By what was not measured (not a number) nothing is met.
   bool IsMet() const {
-    return relation == Relation::kAtLeast ? value >= threshold : value <= threshold;
+    return !is_telling ||
+           (relation == Relation::kAtLeast ? value >= threshold : value <= threshold);
   }
 };
 

@@ -116,7 +116,8 @@ absl::StatusOr<bool> RunScenario(const Scenario& scenario, const Options& option
                                ? ", more than a quick run should take"
                                : "");
     const bool met = context.verdicts.AllMet(CriterionKind::kContest) &&
-                     (options.quick || context.verdicts.AllMet(CriterionKind::kDemand));
+                     (options.quick || (!context.verdicts.criteria().empty() &&
+                                        context.verdicts.AllMet(CriterionKind::kDemand)));
     if (met || attempt == attempts) {
       results->Append(context.results.records());
       return met;

@@ -125,9 +125,13 @@ TEST(CompareTest, WhatTheScatterExplainsIsNoLoss) {
   EXPECT_FALSE(Compare({80, 110, 60}, {100, 70, 130}, Better::kHigher).Loses());
 }
 
-TEST(CompareTest, NothingMeasuredIsNoLoss) {
-  EXPECT_FALSE(Compare({}, {100, 100}, Better::kHigher).Loses());
-  EXPECT_FALSE(Compare({0, 0}, {0, 0}, Better::kLower).Loses());
+TEST(CompareTest, WhoHasNothingLoses) {
+  for (const Better better : {Better::kHigher, Better::kLower}) {
+    EXPECT_TRUE(Compare({}, {100, 100}, better).Loses());
+    EXPECT_TRUE(Compare({0, 0, 0}, {100, 100, 100}, better).Loses());
+    EXPECT_TRUE(Compare({0, 0}, {0, 0}, better).Loses());
+    EXPECT_FALSE(Compare({100, 100}, {0, 0}, better).Loses());
+  }
 }
 
 Results ResultsOf(const std::vector<std::pair<std::string, double>>& medians) {
@@ -167,6 +171,31 @@ TEST(VerdictsTest, AContestThatTheDefaultWinsIsMet) {
   verdicts.Contest(results, "P1", "fast", "default", {"default", "other"}, "w", "iops",
                    Better::kHigher);
   EXPECT_TRUE(verdicts.AllMet(CriterionKind::kContest));
+}
+
+TEST(VerdictsTest, RepeatsThatScatterTellNothing) {
+  Results results;
+  uint32_t repeat = 0;
+  for (const double value : {100.0, 20.0, 100.0}) {
+    results.Add({"s", "default", "w", "iops", "1/s", value, repeat, {}, {}});
+    results.Add({"s", "other", "w", "iops", "1/s", 300, repeat, {}, {}});
+    ++repeat;
+  }
+  Verdicts verdicts;
+  verdicts.Contest(results, "P1", "fast", "default", {"default", "other"}, "w", "iops",
+                   Better::kHigher);
+  ASSERT_EQ(verdicts.criteria().size(), 1U);
+  EXPECT_FALSE(verdicts.criteria()[0].is_telling);
+  EXPECT_TRUE(verdicts.AllMet(CriterionKind::kContest));
+}
+
+TEST(VerdictsTest, WhatWasNotMeasuredMeetsNothing) {
+  Verdicts verdicts;
+  const double nothing = Results().MedianOf("default", "w", "no such metric");
+  verdicts.Demand("D1", "at most", nothing, Relation::kAtMost, 1.02);
+  verdicts.Demand("D1", "at least", nothing, Relation::kAtLeast, 0);
+  EXPECT_FALSE(verdicts.criteria()[0].IsMet());
+  EXPECT_FALSE(verdicts.criteria()[1].IsMet());
 }
 
 TEST(VerdictsTest, WithoutAlternativesThereIsNoContest) {

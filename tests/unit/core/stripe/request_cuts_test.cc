@@ -58,6 +58,13 @@ RigOptions Options(uint64_t seed) {
   return {.members = 6, .chunk_bytes = kChunk, .stripes = 8, .seed = seed};
 }
 
+// Now and then with chunks that take more than one window each.
+RigOptions RandomOptions(uint64_t seed) {
+  return seed % 10 == 0
+             ? RigOptions{.members = 5, .chunk_bytes = 2 * kMiB, .stripes = 1, .seed = seed}
+             : Options(seed);
+}
+
 SyncFindings Check(StripeRig& rig) {
   SyncFindings findings;
   EXPECT_EQ(
@@ -90,15 +97,18 @@ TEST(RequestCutsTest, WhateverThePolicySaysTheSameIsFoundMendedAndRebuilt) {
   const uint64_t seed =
       TestSeed("RequestCutsTest.WhateverThePolicySaysTheSameIsFoundMendedAndRebuilt");
   for (uint64_t round = 0; round < 50; ++round) {
-    StripeRig rig(Options(seed + round));
+    StripeRig rig(RandomOptions(seed + round));
+    const uint64_t component = rig.geometry().component_bytes();
+    const uint64_t stripes = rig.geometry().stripe_count();
     rig.policies().resync_request.Set(std::make_shared<Anywhere>(seed + round));
     Prng prng(seed + round);
-    const uint64_t wrong_at = prng.Below(8 * kChunk);
-    const auto slot = static_cast<uint32_t>(prng.Below(6));
+    const uint64_t wrong_at = prng.Below(component);
+    const auto slot = static_cast<uint32_t>(prng.Below(rig.geometry().raid_disks()));
     rig.FlipBit(slot, wrong_at);
     SyncFindings findings;
-    EXPECT_EQ(rig.engine().RepairStripes(rig.view(), 0, 8, RepairMode::kLocate, &findings).error,
-              0);
+    EXPECT_EQ(
+        rig.engine().RepairStripes(rig.view(), 0, stripes, RepairMode::kLocate, &findings).error,
+        0);
     ASSERT_EQ(findings.wrong.size(), 1U);
     EXPECT_EQ(findings.wrong[0].slot, slot);
     EXPECT_TRUE(findings.wrong[0].repaired);
@@ -110,18 +120,21 @@ TEST(RequestCutsTest, WhateverThePolicySaysTheSameIsFoundMendedAndRebuilt) {
 TEST(RequestCutsTest, RebuildsTheSameWhateverThePolicySays) {
   const uint64_t seed = TestSeed("RequestCutsTest.RebuildsTheSameWhateverThePolicySays");
   for (uint64_t round = 0; round < 50; ++round) {
-    StripeRig rig(Options(seed + round));
+    StripeRig rig(RandomOptions(seed + round));
+    const uint64_t component = rig.geometry().component_bytes();
+    const uint64_t stripes = rig.geometry().stripe_count();
     rig.policies().resync_request.Set(std::make_shared<Anywhere>(seed + round));
-    const auto slot = static_cast<uint32_t>(Prng(seed + round).Below(6));
+    const auto slot = static_cast<uint32_t>(Prng(seed + round).Below(rig.geometry().raid_disks()));
     MemberDevice* const device = rig.view().slots[slot].device;
     const uint64_t data_offset = rig.view().slots[slot].data_offset_bytes;
     rig.BeginRecovery(slot, 0);
     RecoverResult recovered;
     const RecoverTarget target{.slot = slot, .device = device, .data_offset_bytes = data_offset};
     rig.engine().MembersChanged(rig.view());
-    EXPECT_EQ(rig.engine().RecoverStripes(rig.view(), 0, 8, {&target, 1}, &recovered, {}).error, 0);
+    EXPECT_EQ(
+        rig.engine().RecoverStripes(rig.view(), 0, stripes, {&target, 1}, &recovered, {}).error, 0);
     EXPECT_TRUE(recovered.target_errors.empty());
-    rig.view().slots[slot].valid_bytes = 8 * kChunk;
+    rig.view().slots[slot].valid_bytes = component;
     EXPECT_TRUE(rig.MembersAgree());
   }
 }
