@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/base/path.h"
 #include "core/base/status.h"
 #include "policies/plugin.h"
 #include "policies/plugin_file.h"
@@ -29,10 +29,9 @@ constexpr size_t kMostOptions = 32;
 constexpr size_t kLongestLine = 300;
 
 // With a slash in it, else dlopen would search the system's folders.
-std::string AbsolutePath(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  return error ? "./" + path : absolute.lexically_normal().string();
+std::string PathForLoader(const std::string& path) {
+  std::string absolute = AbsolutePath(path);
+  return absolute.find('/') == std::string::npos ? "./" + absolute : absolute;
 }
 
 // Mostly "PATH: what"; the path is said anyway.
@@ -176,7 +175,7 @@ absl::Status LoadChecked(const std::string& path, Registry& registry, int probe_
 }  // namespace
 
 absl::Status LoadPlugin(const std::string& path, Registry& registry, int probe_limit_ms) {
-  const std::string absolute = AbsolutePath(path);
+  const std::string absolute = PathForLoader(path);
   return Annotate(LoadChecked(absolute, registry, probe_limit_ms), "policy plugin " + absolute);
 }
 
