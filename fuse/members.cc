@@ -11,6 +11,7 @@
 #include "core/device/counting_device.h"
 #include "core/device/file_device.h"
 #include "core/device/modelled_device.h"
+#include "fuse/member_place.h"
 #include "fuse/member_word.h"
 
 namespace mdvol {
@@ -85,6 +86,10 @@ absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
     if (path == "missing") {
       continue;
     }
+    // What is only read from a volume below waits for nobody who waits for this array.
+    if (!config.array.read_only.value_or(false)) {
+      MDVOL_RETURN_IF_ERROR(CheckMemberPlace(path));
+    }
     MDVOL_RETURN_IF_ERROR(CheckGivenOnce(path, seen));
     MDVOL_ASSIGN_OR_RETURN(auto device, OpenMemberDevice(path, config, clock));
     // The seed makes a probability repeatable from mount to mount, and differ from member to
@@ -137,6 +142,8 @@ absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& arra
 
 absl::Status AddMemberFile(const std::string& path, AddMode mode, const Config& config,
                            Clock& clock, Array& array, FaultTable& table) {
+  // Before the file is looked at, which this array itself might have to answer.
+  MDVOL_RETURN_IF_ERROR(CheckMemberPlace(path));
   MDVOL_ASSIGN_OR_RETURN(auto opened, OpenMemberDevice(path, config, clock));
   const uint64_t seed = array.Snapshot().members.size();
   std::shared_ptr<FaultDevice> fault = NewFaultDevice(std::move(opened), seed, clock);

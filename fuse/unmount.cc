@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +103,20 @@ absl::Status CheckOwner(const std::string& mountpoint) {
   return absl::OkStatus();
 }
 
+// "0:45"
+dev_t DeviceOf(std::string_view numbers) {
+  const size_t colon = numbers.find(':');
+  uint32_t major_number = 0;
+  uint32_t minor_number = 0;
+  return colon != std::string_view::npos &&
+                 absl::SimpleAtoi(absl::string_view(numbers.data(), colon), &major_number) &&
+                 absl::SimpleAtoi(
+                     absl::string_view(numbers.data() + colon + 1, numbers.size() - colon - 1),
+                     &minor_number)
+             ? makedev(major_number, minor_number)
+             : 0;
+}
+
 // "rw,user_id=1000,group_id=1000"
 std::optional<uid_t> UserIdOf(std::string_view super_options) {
   constexpr std::string_view kKey = "user_id=";
@@ -152,20 +167,30 @@ std::optional<MountInfo> ParseMountInfoLine(std::string_view line) {
     return std::nullopt;
   }
   const std::string super_options = separator + 3 < fields.size() ? fields[separator + 3] : "";
-  return MountInfo{Unescape(fields[4]), fields[separator + 1], Unescape(fields[separator + 2]),
-                   UserIdOf(super_options)};
+  return MountInfo{DeviceOf(fields[2]), Unescape(fields[4]), fields[separator + 1],
+                   Unescape(fields[separator + 2]), UserIdOf(super_options)};
 }
 
-absl::StatusOr<std::optional<MountInfo>> FindMount(std::string_view mountpoint) {
+absl::StatusOr<std::vector<MountInfo>> ListMounts() {
   std::ifstream file("/proc/self/mountinfo");
   if (!file) {
     return SystemError(errno, "/proc/self/mountinfo");
   }
-  std::optional<MountInfo> found;
+  std::vector<MountInfo> mounts;
   std::string line;
   while (std::getline(file, line)) {
-    std::optional<MountInfo> info = ParseMountInfoLine(line);
-    if (info.has_value() && info->mountpoint == mountpoint) {
+    if (std::optional<MountInfo> info = ParseMountInfoLine(line); info.has_value()) {
+      mounts.push_back(*std::move(info));
+    }
+  }
+  return mounts;
+}
+
+absl::StatusOr<std::optional<MountInfo>> FindMount(std::string_view mountpoint) {
+  MDVOL_ASSIGN_OR_RETURN(std::vector<MountInfo> mounts, ListMounts());
+  std::optional<MountInfo> found;
+  for (MountInfo& info : mounts) {
+    if (info.mountpoint == mountpoint) {
       found = std::move(info);  // A later line lies over an earlier one.
     }
   }

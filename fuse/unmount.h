@@ -24,6 +24,7 @@ enum class UnmountKind { kIfUnused, kLazy };
 absl::Status Unmount(const std::string& mountpoint, UnmountKind kind);
 
 struct MountInfo {
+  dev_t device = 0;  // st_dev of what is in it, as a rule
   std::string mountpoint;
   std::string type;              // "fuse.mdvol"
   std::string source;            // fsname
@@ -35,6 +36,9 @@ inline constexpr std::string_view kMountType = "fuse.mdvol";
 
 // The topmost mount at exactly this absolute path, if there is one.
 absl::StatusOr<std::optional<MountInfo>> FindMount(std::string_view mountpoint);
+
+// All mounts that this process can see; a later one lies over an earlier one.
+absl::StatusOr<std::vector<MountInfo>> ListMounts();
 
 // A line of mountinfo; absent when it is none. Octal escapes are resolved.
 std::optional<MountInfo> ParseMountInfoLine(std::string_view line);

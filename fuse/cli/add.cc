@@ -4,6 +4,8 @@
 // was written meanwhile is copied; otherwise it becomes a spare and is rebuilt from the start.
 // re-add is refused where that would be so.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <filesystem>
@@ -16,8 +18,10 @@
 #include "core/array/array.h"
 #include "core/base/path.h"
 #include "core/base/status.h"
+#include "core/device/file_device.h"
 #include "fuse/cli/live.h"
 #include "fuse/cli/verbs.h"
+#include "fuse/member_place.h"
 
 namespace mdvol {
 namespace {
@@ -48,6 +52,15 @@ absl::StatusOr<const LiveMember*> FindByPath(const std::vector<LiveMember>& memb
   return nullptr;
 }
 
+// What can be told without touching the file, which is still the array's.
+absl::Status CheckCanBeOpened(const std::string& path) {
+  MDVOL_RETURN_IF_ERROR(CheckMemberPlace(path));
+  MDVOL_RETURN_IF_ERROR(IdentifyFile(path).status());
+  return ::eaccess(path.c_str(), R_OK | W_OK) == 0
+             ? absl::OkStatus()
+             : SystemError(errno, path + ": cannot be opened for writing");
+}
+
 // A member that failed has to leave before its file can come in again. For a re-add the array does
 // both, and neither when it would not take the member back.
 absl::Status Add(const LiveMount& mount, const std::string& text, AddMode mode) {
@@ -63,6 +76,7 @@ absl::Status Add(const LiveMount& mount, const std::string& text, AddMode mode) 
     if (mode == AddMode::kReAdd) {
       return mount.Write(state_file, "re-add");
     }
+    MDVOL_RETURN_IF_ERROR(CheckCanBeOpened(path));
     MDVOL_RETURN_IF_ERROR(mount.Write(state_file, "remove"));
   }
   return mount.Write("md/new_dev", mode == AddMode::kReAdd ? "re-add " + path : path);

@@ -23,6 +23,7 @@
 #include "fuse/cli/create_options.h"
 #include "fuse/cli/member_paths.h"
 #include "fuse/cli/verbs.h"
+#include "fuse/member_place.h"
 
 namespace mdvol {
 namespace {
@@ -172,6 +173,9 @@ absl::Status RunCreate(const CreateOptions& options, VerbContext& context) {
   MDVOL_ASSIGN_OR_RETURN(CreateRequest request, ParseCreateOptions(options));
   MDVOL_RETURN_IF_ERROR(DrawUuids(options, request));
   MDVOL_RETURN_IF_ERROR(CheckUsage(request));
+  for (const std::string& member : options.members) {
+    MDVOL_RETURN_IF_ERROR(member == kMissingWord ? absl::OkStatus() : CheckMemberPlace(member));
+  }
   MDVOL_RETURN_IF_ERROR(CheckDistinctFiles(options.members));
   MDVOL_ASSIGN_OR_RETURN(Devices devices, OpenExisting(request, options.force));
   request.wall_us = SystemClock().WallUs();

@@ -21,6 +21,7 @@
 #include "core/base/retry.h"
 #include "core/base/status.h"
 #include "core/base/unique_fd.h"
+#include "core/base/units.h"
 #include "fuse/cli/live.h"
 #include "fuse/cli/verbs.h"
 #include "fuse/outcome.h"
@@ -61,11 +62,28 @@ std::string VolumePath(const LiveMount& mount) {
   return mount.path() + "/volume";
 }
 
+// Whether writes to some bytes have to wait (md/suspend_lo, md/suspend_hi).
+bool IsSuspending(const LiveMount& mount) {
+  const auto sectors = [&mount](const char* name) -> uint64_t {
+    const absl::StatusOr<std::string> text = mount.Read(name);
+    const absl::StatusOr<uint64_t> number =
+        text.ok() ? ParseUnsigned(text->substr(0, text->find('\n'))) : text.status();
+    return number.value_or(0);
+  };
+  return sectors("md/suspend_lo") < sectors("md/suspend_hi");
+}
+
 // What the kernel and the members still hold back becomes durable, or the reason why not is told
-// while the array still runs.
+// while the array still runs. Not where writes are suspended: for those that wait the kernel would
+// let us wait too, in a way that nothing ends. Who made them has the volume open, so that the
+// unmount refuses; and of a volume that nobody uses the kernel holds back nothing.
 absl::Status SyncVolume(const LiveMount& mount) {
+  if (IsSuspending(mount)) {
+    return absl::OkStatus();
+  }
   const std::string path = VolumePath(mount);
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // O_DIRECT, because the kernel lets any other open wait until no write by O_DIRECT is under way.
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
   if (!file.valid()) {
     // Whoever mounted it may have given the volume to somebody else; the daemon flushes all the
     // same.

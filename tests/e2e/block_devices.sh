@@ -29,6 +29,11 @@ grep -qiE 'busy|already mounted' mount.err || die "mounting a held block device:
 mdvol fail mnt "${DEVICES[2]}" || die "fail by the path of a block device"
 exerciser write mnt/volume shadow --members 6 --chunk 65536 --operations 200 --jobs 3 >exerciser.out 2>&1 ||
   die "$(cat exerciser.out)"
+# What is made of the volume is no place for its members: a loop device on it.
+loop=$(losetup --find --show mnt/volume)
+on_exit detach_own "$loop"
+refuses 1 'on the volume .*/mnt,' "$MDVOL_BIN" add mnt "$loop"
+losetup --detach "$loop"
 stop_volume mnt
 examine_members clean AA.AAA "${DEVICES[@]:0:2}" "${DEVICES[@]:3:3}"
 say "block devices"

@@ -69,8 +69,26 @@ refuses 1 'already' "$MDVOL_BIN" add mnt d0.img
 refuses 1 'nowhere\.img' "$MDVOL_BIN" add mnt nowhere.img
 mkfs.ext4 -q -F blank.img
 refuses 1 'blank\.img.*ext4' "$MDVOL_BIN" add mnt blank.img
+# The volume, by every way there, of this array and of another: nothing may wait for itself.
+ln -s mnt/volume to_volume
+ln -s "$CASE_DIR" to_here
+before=$(written d0.img)
+for path in mnt/volume to_volume "$CASE_DIR/to_here/mnt/volume" mnt/md/../volume mnt/mdstat; do
+  refuses 1 'in the mount of an array' "$MDVOL_BIN" add mnt "$path"
+done
+refuses 1 'in the mount of an array' bash -c 'cd mnt && exec "$0" add . volume' "$MDVOL_BIN"
+[ "$(written d0.img)" = "$before" ] || die "a volume that was refused as a member was written to"
+refuses 1 'in the mount of an array' "$MDVOL_BIN" create --force -z 1M x0.img x1.img x2.img mnt/volume
+[ ! -e x0.img ] || die "create was refused, and has made x0.img"
+mkdir -p mnt2
+refuses 1 'in the mount of an array' "$MDVOL_BIN" mount mnt/volume x1.img x2.img x3.img mnt2
 mdvol create --raid-devices 4 --size 16M other0.img other1.img other2.img other3.img >/dev/null
 refuses 1 'other0\.img' "$MDVOL_BIN" add mnt other0.img
+# A faulty member whose file cannot be opened stays listed.
+mv d3.img away.img
+refuses 1 'd3\.img: no such file' "$MDVOL_BIN" add mnt d3.img
+expect '[.members[] | select(.role == "faulty") | .name] | join(" ")' d3.img
+mv away.img d3.img
 mdvol re-add mnt d3.img
 wait_done
 expect .degraded 0

@@ -46,6 +46,22 @@ stop_volume mnt
 examine_members clean AAAAA "${MEMBERS[@]}"
 say "synchronous writes"
 
+# ---- Writers that are suspended ------------------------------------------------------------------------------------------
+mount_volume mnt
+for direct in "oflag=direct" ""; do
+  mdvol set mnt suspend_hi=4096
+  dd if=/dev/zero of="$volume" bs=64K count=1 conv=notrunc $direct status=none &
+  writer=$!
+  sleep 0.5
+  kill -0 $writer || die "a write to suspended bytes does not wait"
+  refuses 1 'mnt: in use, not stopped' "$MDVOL_BIN" stop mnt
+  mdvol set mnt suspend_hi=0
+  wait $writer || die "a suspended write has failed"
+done
+mdvol set mnt suspend_hi=4096
+stop_volume mnt
+say "suspended writers"
+
 # ---- An array that is broken -------------------------------------------------------------------------------------------
 mount_volume mnt
 daemon=$(daemon_of mnt)

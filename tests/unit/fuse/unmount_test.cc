@@ -3,6 +3,7 @@
 #include "fuse/unmount.h"
 
 #include <gtest/gtest.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ TEST(UnmountTest, ReadsALineOfMountinfo) {
   const auto info = ParseMountInfoLine(
       "36 35 98:0 / /mnt/a rw,noatime shared:1 master:2 - fuse.mdvol host:big rw,user_id=0");
   ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->device, makedev(98, 0));
   EXPECT_EQ(info->mountpoint, "/mnt/a");
   EXPECT_EQ(info->type, "fuse.mdvol");
   EXPECT_EQ(info->source, "host:big");
