@@ -199,7 +199,8 @@ std::optional<StripeRange> ArrayImpl::NextToRecover(uint64_t from_stripe) const 
 
 // ---- Recovering ----
 
-// Moves the checkpoints of guided targets to the next set bit, or to `end_bytes`.
+// Moves the checkpoints of guided targets to the next set bit, or to `end_bytes`. None can be taken
+// back meanwhile: that takes writes_gate_ too.
 void ArrayImpl::PassOverClean(uint64_t end_bytes) {
   const RecoveryFront front = Front();
   const std::optional<StripeRange> marked = NextMarked(front.valid_bytes);
@@ -243,10 +244,12 @@ absl::Status ArrayImpl::RecoverStripes(StripeRange stripes, SyncFindings* findin
   }
 }
 
-// One window: rebuilt, or something was done about what is in its way.
+// One window: rebuilt, or something was done about what is in its way; or the window is no more
+// where the targets are, and nothing was done.
 absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings) {
   const uint64_t end_bytes = std::min((window.first + window.count) << geometry_.chunk_shift(),
                                       geometry_.component_bytes());
+  const uint64_t begin_bytes = window.first << geometry_.chunk_shift();
   RecoverResult recovered;
   EngineResult result;
   Aftermath after;
@@ -269,6 +272,11 @@ absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings
                          .data_offset_bytes = member->areas.data.begin,
                          .from_bytes = member->valid_bytes.load(std::memory_order_acquire),
                          .bad_blocks = &member->bad_blocks});
+      // Since the window was chosen a take-over has taken back what lies before it, and must not be
+      // passed. None does while members_gate_ is shared.
+      if (targets.back().from_bytes < begin_bytes) {
+        return absl::OkStatus();
+      }
     }
     const auto move = [&] {
       holes = UnknownHoles(members, recovered);

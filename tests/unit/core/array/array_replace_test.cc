@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -136,6 +137,54 @@ TEST_P(ArrayReplaceTest, AReplacementTakesOverOnlyUpToWhatWasLeftOut) {
   EXPECT_EQ(array_.CheckVolume(), "");
   MDVOL_ASSERT_OK(array_.Recover());
   EXPECT_EQ(array_.CheckDiskInSlot(disk, 3), "");
+}
+
+// A window is chosen, and waits for the take-over that takes back what lies before it: it must not
+// be counted as done then, or what was left out would never be filled.
+TEST_P(ArrayReplaceTest, AWindowDoesNotPassWhatATakeOverHasTakenBack) {
+  const size_t disk = array_.AddDisk();
+  ASSERT_TRUE(array_.AddMember(disk).ok());
+  MDVOL_ASSERT_OK(array_->SetReplacement(3, array_.MemberOf(disk)));
+  MDVOL_ASSERT_OK(array_->BeginRecovery());
+  SyncFindings findings;
+  MDVOL_ASSERT_OK(array_->RecoverStripes({0, 20}, &findings));
+  constexpr uint64_t kStripe = 7;
+  const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+  const uint64_t block = kStripe * 4096;
+  array_.fault(3).AddRule({.op = FaultOp::kWrite,
+                           .offset_bytes = array_.areas(3).data.begin + block,
+                           .length_bytes = 4096});
+  const auto pause = [] { absl::SleepFor(absl::Milliseconds(100)); };
+  std::atomic<int> step{0};
+  std::thread writer;
+  std::thread recovery;
+  // A read, of stripe 0, holds the take-over up until the window has been chosen.
+  array_.recording().SetHook([&](const testing::RecordedRequest& request) {
+    if (request.kind != IoKind::kRead || step.exchange(1) != 0) {
+      return;
+    }
+    writer =
+        std::thread([&] { MDVOL_EXPECT_OK(array_.Write(kStripe * stripe_bytes, stripe_bytes)); });
+    pause();
+    recovery = std::thread([&] {
+      SyncFindings found;
+      MDVOL_EXPECT_OK(array_->RecoverStripes({20, 4}, &found));
+    });
+    pause();
+    // As if another write had left the slot out since.
+    const std::vector<std::byte> old(4096);
+    array_.disks().Put(disk, array_.areas(disk).data.begin + block, old);
+  });
+  std::vector<std::byte> read(4096);
+  MDVOL_ASSERT_OK(array_->Read(0, read));
+  ASSERT_EQ(step, 1);
+  writer.join();
+  recovery.join();
+  array_.recording().SetHook(nullptr);
+  ASSERT_EQ(Of(disk).slot, 3U);
+  MDVOL_ASSERT_OK(array_.Recover());
+  EXPECT_EQ(array_.CheckDiskInSlot(disk, 3), "");
+  EXPECT_EQ(array_.CheckVolume(), "");
 }
 
 // A replacement that lacks a write does not take over when its original fails.
