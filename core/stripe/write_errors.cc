@@ -11,8 +11,29 @@
 
 namespace mdvol {
 
+// Blocks on members' lists that have been written over, with what is to stay there.
+void WriteExecutor::NoteRewritten(StripeStep& step, ColumnRange columns,
+                                  std::span<const IoRecord> written) {
+  for (const IoRecord& record : written) {
+    if (record.error == 0) {
+      step.facts.NoteRewritten(record.slot, columns, &step.rewritten_bad);
+    }
+  }
+}
+
+// Where old bytes are put back, or parity is made to follow what could be stored, it is open what a
+// block on a list holds in the end: the last write to it may have failed, or not have come to it.
+// It stays on the list, also for those who wrote it before and have yet to say so.
+void WriteExecutor::KeepListed(StripeStep& step, ColumnRange columns) {
+  RewrittenBadList listed;
+  for (uint32_t slot = 0; slot < step.facts.geometry().raid_disks(); ++slot) {
+    step.facts.NoteRewritten(slot, columns, &listed);
+  }
+  step.still_bad |= !listed.empty();
+}
+
 // All bytes of the stripe are the caller's: there is nothing to put back.
-void WriteExecutor::NoteZeroErrors(std::span<const IoRecord> zeroed) {
+bool WriteExecutor::NoteZeroErrors(std::span<const IoRecord> zeroed) {
   StripeStep& step = steps_[zeroed[0].unit];
   const ColumnRange chunk{0, step.facts.geometry().chunk_bytes()};
   uint32_t lost = step.facts.AbsentSlots(chunk);
@@ -33,6 +54,7 @@ void WriteExecutor::NoteZeroErrors(std::span<const IoRecord> zeroed) {
   if (is_full) {
     unsettled_.push_back({&step, chunk});
   }
+  return !is_full && lost <= 2;
 }
 
 // As in md, a block on its member's bad-block list that again cannot be written stays there, and
@@ -71,7 +93,7 @@ uint32_t WriteExecutor::CountLost(const Unit& unit, std::span<const IoRecord> wr
   return lost;
 }
 
-void WriteExecutor::NoteWriteErrors(Unit& unit, std::span<const IoRecord> written) {
+bool WriteExecutor::NoteWriteErrors(Unit& unit, std::span<const IoRecord> written) {
   StripeStep& step = *unit.piece.step;
   int full = 0;
   bool has_failed = false;
@@ -86,16 +108,17 @@ void WriteExecutor::NoteWriteErrors(Unit& unit, std::span<const IoRecord> writte
     }
   }
   if (full == 0 && !has_failed) {
-    return;
+    return true;
   }
   const uint32_t lost = CountLost(unit, written);
-  if (full != 0 || lost > 2) {
+  const bool is_stored = full == 0 && lost <= 2;
+  if (!is_stored) {
     step.errors.push_back({unit.piece.columns, lost > 2 ? EIO : full});
     if (KnowsOldBlocks(unit)) {
       if (!Undo(unit, written)) {
         unsettled_.push_back({&step, unit.piece.columns});
       }
-      return;
+      return false;
     }
     if (full != 0) {
       unsettled_.push_back({&step, unit.piece.columns});
@@ -107,6 +130,7 @@ void WriteExecutor::NoteWriteErrors(Unit& unit, std::span<const IoRecord> writte
       step.stale.push_back({.slot = record.slot, .error = record.error});
     }
   }
+  return is_stored;
 }
 
 // Puts the old bytes back on all members that were written, also on those where that failed: a part

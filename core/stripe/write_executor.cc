@@ -76,16 +76,19 @@ void WriteExecutor::PunchHoles() {
     records_[i].error = batch_.error(i);
     StripeStep& step = steps_[records_[i].unit];
     const ColumnRange chunk{0, step.facts.geometry().chunk_bytes()};
-    if (records_[i].error == 0) {
-      step.facts.NoteRewritten(records_[i].slot, chunk, &step.rewritten_bad);
-    }
     if (all_zeroed) {
       step.paid.assign(1, chunk);
     }
   }
-  if (!all_zeroed) {
-    ForEachUnit([this](std::span<const IoRecord> zeroed) { NoteZeroErrors(zeroed); });
-  }
+  ForEachUnit([&](std::span<const IoRecord> zeroed) {
+    StripeStep& step = steps_[zeroed[0].unit];
+    const ColumnRange chunk{0, step.facts.geometry().chunk_bytes()};
+    if (all_zeroed || NoteZeroErrors(zeroed)) {
+      NoteRewritten(step, chunk, zeroed);
+    } else {
+      KeepListed(step, chunk);
+    }
+  });
 }
 
 void WriteExecutor::PlanPieces() {
@@ -291,15 +294,16 @@ void WriteExecutor::Write() {
       continue;
     }
     const ColumnRange columns = units_[record.unit].piece.columns;
-    step.facts.NoteRewritten(record.slot, columns, &step.rewritten_bad);
     if (step.facts.has_read_errors() && step.facts.HasReadError(record.slot, columns)) {
       step.mended_slots.push_back(record.slot);
     }
   }
   ForEachUnit([&](std::span<const IoRecord> written) {
     Unit& unit = units_[written[0].unit];
-    if (!all_written) {
-      NoteWriteErrors(unit, written);
+    if (all_written || NoteWriteErrors(unit, written)) {
+      NoteRewritten(*unit.piece.step, unit.piece.columns, written);
+    } else {
+      KeepListed(*unit.piece.step, unit.piece.columns);
     }
     if (unit.piece.step->facts.owes_parity()) {
       NotePaid(unit, written);

@@ -108,7 +108,12 @@ class WriteExecutor {
   void PlanPieces();
   void PunchHoles();
   static bool StaysBad(StripeStep& step, uint32_t slot, ColumnRange columns);
-  void NoteZeroErrors(std::span<const IoRecord> zeroed);
+  static void NoteRewritten(StripeStep& step, ColumnRange columns,
+                            std::span<const IoRecord> written);
+  static void KeepListed(StripeStep& step, ColumnRange columns);
+  // Both are false when the new bytes are not to stay as they were written.
+  bool NoteZeroErrors(std::span<const IoRecord> zeroed);
+  bool NoteWriteErrors(Unit& unit, std::span<const IoRecord> written);
   void RunWave();
   bool Prepare(const Piece& piece);
   static void WantSlots(const Piece& piece, absl::InlinedVector<uint32_t, 16>* read_slots);
@@ -126,7 +131,6 @@ class WriteExecutor {
   void AddWrites(size_t unit_index);
   static void NotePaid(Unit& unit, std::span<const IoRecord> written);
   static uint32_t CountLost(const Unit& unit, std::span<const IoRecord> written);
-  void NoteWriteErrors(Unit& unit, std::span<const IoRecord> written);
   static bool KnowsOldBlocks(const Unit& unit);
   static void RestoreOldBlocks(Unit& unit);
   bool Undo(Unit& unit, std::span<const IoRecord> written);

@@ -45,6 +45,38 @@ class ArrayBadBlocksTest : public MembersFixture {
     ASSERT_EQ(Of(disk).bad_blocks, std::vector<ByteRange>{BlockOf(disk, stripe)});
   }
 
+  // The nth write to the block of `disk` fails.
+  void FailOnce(size_t disk, uint64_t stripe, uint64_t nth) {
+    const ByteRange block = BlockOf(disk, stripe);
+    array_.fault(disk).AddRule({.op = FaultOp::kWrite,
+                                .offset_bytes = block.begin,
+                                .length_bytes = block.size(),
+                                .nth = nth});
+  }
+
+  // The block of `disk` cannot be had for want of space.
+  void FillUp(size_t disk, uint64_t stripe) {
+    const ByteRange block = BlockOf(disk, stripe);
+    array_.fault(disk).AddRule({.op = FaultOp::kWrite,
+                                .error_number = ENOSPC,
+                                .offset_bytes = block.begin,
+                                .length_bytes = block.size()});
+  }
+
+  // The stripe reads the same with one member less; with two, it does or is an error.
+  void ExpectTheSameWithout(uint64_t stripe, size_t first, size_t second) {
+    const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+    std::vector<std::byte> whole(stripe_bytes);
+    std::vector<std::byte> degraded(stripe_bytes);
+    MDVOL_ASSERT_OK(array_->Read(stripe * stripe_bytes, whole));
+    MDVOL_ASSERT_OK(array_->FailMember(first, "by hand"));
+    MDVOL_ASSERT_OK(array_->Read(stripe * stripe_bytes, degraded));
+    EXPECT_TRUE(whole == degraded);
+    MDVOL_ASSERT_OK(array_->FailMember(second, "by hand"));
+    const absl::Status status = array_->Read(stripe * stripe_bytes, degraded);
+    EXPECT_TRUE(whole == degraded || ErrnoOf(status) == EIO);
+  }
+
   // All that was written to the disk's data was durable before its log was.
   void ExpectDataBeforeLog(size_t disk) {
     const auto log = array_.recording().requests();
@@ -155,6 +187,81 @@ TEST_P(ArrayBadBlocksTest, AWriteThatFailsOnAListedBlockFailsNobody) {
   MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes, 2 * stripe_bytes));
   EXPECT_TRUE(Of(kDisk).faulty);
   EXPECT_EQ(array_.CheckVolume(), "");
+}
+
+// The block takes what is written first, and no more; another member's file system is full, so that
+// parity is written again for what could be stored. What P's block holds then is not to be trusted.
+TEST_P(ArrayBadBlocksTest, AParityBlockThatCouldNotBeSettledStaysOnTheList) {
+  const StripeRoles roles = array_.geometry().RolesOf(9);
+  const size_t p = roles.p_slot();
+  const size_t full = roles.DataSlot(0);
+  MakeListed(p, 9);
+  FailOnce(p, 9, /*nth=*/2);
+  FillUp(full, 9);
+  const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+  MDVOL_EXPECT_ERRNO(array_.Write(9 * stripe_bytes, stripe_bytes), ENOSPC);
+  EXPECT_EQ(Of(p).bad_blocks, std::vector<ByteRange>{BlockOf(p, 9)});
+  array_.fault(full).ClearRules();
+  array_.fault(p).ClearRules();
+  ExpectTheSameWithout(9, roles.DataSlot(1), roles.q_slot());
+}
+
+// The same when old bytes are put back: the block keeps the new ones.
+TEST_P(ArrayBadBlocksTest, ABlockThatCouldNotBePutBackStaysOnTheList) {
+  const StripeRoles roles = array_.geometry().RolesOf(9);
+  const size_t data = roles.DataSlot(0);
+  const size_t full = roles.p_slot();
+  MakeListed(data, 9);
+  FailOnce(data, 9, /*nth=*/2);
+  FillUp(full, 9);
+  MDVOL_EXPECT_ERRNO(array_.Write(9 * array_.geometry().stripe_bytes() + 100, 1000), ENOSPC);
+  EXPECT_EQ(Of(data).bad_blocks, std::vector<ByteRange>{BlockOf(data, 9)});
+  array_.fault(full).ClearRules();
+  array_.fault(data).ClearRules();
+  EXPECT_EQ(array_.CheckVolume(), "");
+  ExpectTheSameWithout(9, roles.DataSlot(1), roles.q_slot());
+}
+
+// Nor does it come off for the sake of a write that had stored its bytes before, and has yet to say
+// so.
+TEST(ArrayBadBlocksRaceTest, ABlockThatALaterWriteFoundNoSpaceForStaysListed) {
+  testing::TestArray array({.stripes = 300});
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Fill());
+  const uint64_t stripe_bytes = array.geometry().stripe_bytes();
+  const size_t disk = array.DiskOf(9 * stripe_bytes);
+  const uint64_t begin = array.areas(disk).data.begin + 9 * kChunk;
+  for (const FaultOp op : {FaultOp::kWrite, FaultOp::kRead}) {
+    array.fault(disk).AddRule({.op = op, .offset_bytes = begin, .length_bytes = kChunk});
+  }
+  EXPECT_EQ(array.CheckVolume(), "");
+  array.fault(disk).ClearRules();
+  ASSERT_EQ(array->Snapshot().members[disk].bad_blocks.size(), 1U);
+  const std::vector<std::byte> late(stripe_bytes, std::byte{0x5a});
+  std::atomic<bool> has_come{false};
+  array.recording().SetHook([&](const testing::RecordedRequest& request) {
+    const uint64_t far = array.areas(request.member).data.begin + 280 * kChunk;
+    if (!array.IsData(request) || !request.Touches(far, far + 1) || has_come.exchange(true)) {
+      return;
+    }
+    array.fault(disk).AddRule({.op = FaultOp::kWrite,
+                               .error_number = ENOSPC,
+                               .offset_bytes = begin,
+                               .length_bytes = kChunk});
+    std::thread other([&] { MDVOL_EXPECT_ERRNO(array->Write(9 * stripe_bytes, late), ENOSPC); });
+    other.join();
+  });
+  MDVOL_ASSERT_OK(array.Write(0, array.geometry().volume_bytes()));
+  array.recording().SetHook(nullptr);
+  ASSERT_TRUE(has_come);
+  EXPECT_EQ(array->Snapshot().members[disk].bad_blocks.size(), 1U);
+  array.fault(disk).ClearRules();
+  std::vector<std::byte> read(stripe_bytes);
+  MDVOL_ASSERT_OK(array->Read(9 * stripe_bytes, read));
+  MDVOL_ASSERT_OK(array->FailMember((disk + 1) % 6, "by hand"));
+  std::vector<std::byte> again(stripe_bytes);
+  MDVOL_ASSERT_OK(array->Read(9 * stripe_bytes, again));
+  EXPECT_TRUE(read == again);
 }
 
 // A long write has written the block over, and has not said so yet, when another one fails there:
