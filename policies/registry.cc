@@ -9,9 +9,13 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "policies/adaptive_pacing.h"
 #include "policies/bypass.h"
 #include "policies/extent.h"
 #include "policies/inline_parity.h"
+#include "policies/md_3_19.h"
+#include "policies/md_4_2.h"
+#include "policies/md_6_16.h"
 #include "policies/plug.h"
 #include "policies/raid5d.h"
 #include "policies/unlimited.h"
@@ -24,6 +28,19 @@ constexpr std::array kPolicies{
     Entry<BypassReads>("bypass",
                        "reads only what was asked for; a lost chunk is rebuilt from the same bytes "
                        "of the survivors"),
+    Entry<AdaptivePacing>("adaptive",
+                          "takes from users what latency_share grants, all while there are none; "
+                          "large windows, rests measured by what they cost",
+                          kAdaptivePacingOptions),
+    Entry<Md319Pacing>("md-3.19",
+                       "beside users sleeps half a second at a time above sync_speed_min: md until "
+                       "4.0"),
+    Entry<Md42Pacing>("md-4.2",
+                      "beside users, as far as it sees them, lets what is in flight end, then goes "
+                      "on: md from 4.1 to 6.15"),
+    Entry<Md616Pacing>(
+        "md-6.16", "beside users lets sync_io_depth lanes end before the next go: md since 6.16",
+        kMd616Options),
     Entry<UnthrottledPacing>("unthrottled",
                              "goes as fast as the members allow, whatever else they are asked for"),
     Entry<ExtentRequests>("extent",

@@ -2,17 +2,25 @@
 
 #include "policies/unthrottled.h"
 
-#include <algorithm>
-
 namespace mdvol {
+namespace {
 
-// Waits until what has been done since the mark is no more than speed_max allows for that time.
-// In floating point: the product of bytes and nanoseconds does not fit 64 bits.
+constexpr uint64_t kWindows = 2;
+constexpr uint64_t kLongNs = 1'000'000'000;
+
+}  // namespace
+
 ResyncDecision UnthrottledPacing::Decide(const ResyncFacts& facts) {
-  const double allowed_ns = static_cast<double>(facts.bytes_since_mark) * 1e9 /
-                            static_cast<double>(std::max<uint64_t>(facts.speed_max, 1));
-  const double passed_ns = static_cast<double>(facts.now_ns - facts.mark_ns);
-  return {allowed_ns > passed_ns ? static_cast<uint64_t>(allowed_ns - passed_ns) + 1 : 0};
+  const uint64_t wait_ns = limit_.WaitNs(facts);
+  if (wait_ns > 0) {
+    return {.wait_ns = wait_ns};
+  }
+  if (facts.windows_in_flight >= kWindows) {
+    return {.wait_ns = kLongNs, .wait_for_fewer_windows = kWindows};
+  }
+  return {.wait_ns = 0,
+          .wait_for_fewer_windows = 0,
+          .window_bytes = SpeedLimit::MostWindowBytes(facts)};
 }
 
 }  // namespace mdvol

@@ -37,7 +37,9 @@
 
 namespace mdvol {
 
+class ForegroundMeter;            // core/array/foreground_meter.h
 struct PolicySet;                 // core/policy/policy_set.h
+struct ResyncMemberFacts;         // core/policy/resync_pacing.h
 struct SyncFindings;              // core/stripe/sync_types.h
 enum class RepairMode : uint8_t;  // there too
 
@@ -162,6 +164,10 @@ class Array : public Volume {
                                      SyncFindings* /*findings*/) {
     return NotHere();
   }
+  // What the pacing of a run goes by; null, or nothing, where it is not counted.
+  virtual ForegroundMeter* foreground() { return nullptr; }
+  virtual void ReadMembers(std::vector<ResyncMemberFacts>* facts) const;
+
   // A resync has put right everything below: a restart need not begin at 0.
   virtual absl::Status CheckpointResync(uint64_t /*done_stripes*/) { return NotHere(); }
 

@@ -33,6 +33,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/array/array.h"
 #include "core/array/doubt_map.h"
+#include "core/array/foreground_meter.h"
 #include "core/array/shared_gate.h"
 #include "core/array/write_intent.h"
 #include "core/device/mirror_device.h"
@@ -140,6 +141,8 @@ class ArrayImpl final : public Array {
   void SyncEnded() override { engine_.DropWindows(); }
   absl::Status CheckStripes(StripeRange stripes, SyncFindings* findings) override;
   absl::Status RepairStripes(StripeRange stripes, RepairMode mode, SyncFindings* findings) override;
+  ForegroundMeter* foreground() override { return &foreground_; }
+  void ReadMembers(std::vector<ResyncMemberFacts>* facts) const override;
   absl::Status CheckpointResync(uint64_t done_stripes) override;
   absl::Status Suspend(uint64_t lo_bytes, uint64_t hi_bytes) override;
 
@@ -336,6 +339,7 @@ class ArrayImpl final : public Array {
   const ArrayGeometry geometry_;
   const ArrayOptions options_;
   Clock& clock_;
+  ForegroundMeter foreground_;
   EventLog& events_;
 
   absl::Mutex recovery_ ABSL_ACQUIRED_BEFORE(transition_);  // one window of a recovery at a time

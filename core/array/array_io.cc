@@ -30,6 +30,7 @@ absl::Status ArrayImpl::CheckRange(uint64_t offset_bytes, uint64_t length_bytes)
 
 absl::Status ArrayImpl::Read(uint64_t offset_bytes, std::span<std::byte> out) {
   MDVOL_RETURN_IF_ERROR(CheckRange(offset_bytes, out.size()));
+  ForegroundMeter::Request metered(foreground_);
   EngineResult result;
   Aftermath after;
   {
@@ -43,10 +44,15 @@ absl::Status ArrayImpl::Read(uint64_t offset_bytes, std::span<std::byte> out) {
 
 absl::Status ArrayImpl::Write(uint64_t offset_bytes, std::span<const std::byte> data) {
   MDVOL_RETURN_IF_ERROR(CheckRange(offset_bytes, data.size()));
-  return RunWrite(
+  ForegroundMeter::Request metered(foreground_);
+  absl::Status status = RunWrite(
       {offset_bytes, data.size()}, "write",
       [&](const MemberView& view) { return engine_.Write(view, offset_bytes, data); },
       Suspendable::kYes);
+  if (!status.ok()) {
+    metered.Failed();  // refused, as a rule
+  }
+  return status;
 }
 
 // In parts, so that a transition (a member that has to be failed under another's write, say) need

@@ -57,6 +57,7 @@ ArrayImpl::ArrayImpl(const ArrayGeometry& geometry, const ArrayOptions& options,
     : geometry_(geometry),
       options_(options),
       clock_(clock),
+      foreground_(clock),
       events_(events),
       doubt_(geometry.stripe_count(), stripes_per_doubt),
       engine_(

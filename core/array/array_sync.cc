@@ -45,6 +45,20 @@ absl::Status ArrayImpl::RepairStripes(StripeRange stripes, RepairMode mode,
   return absl::OkStatus();
 }
 
+void Array::ReadMembers(std::vector<ResyncMemberFacts>* facts) const { facts->clear(); }
+
+void ArrayImpl::ReadMembers(std::vector<ResyncMemberFacts>* facts) const {
+  facts->clear();
+  absl::MutexLock lock(&state_);
+  for (const auto& member : members_) {
+    if (member->counting != nullptr && !member->faulty) {
+      const MemberIoCounts counts = member->counting->Counts();
+      facts->push_back({.completed_bytes = counts.reads.bytes + counts.writes.bytes,
+                        .sync_issued_bytes = counts.sync_issued_bytes});
+    }
+  }
+}
+
 // Only remembered: while the array is dirty its superblocks say 0, as in md, for stripes below may
 // be being written. A stop, when nothing is, writes it.
 absl::Status ArrayImpl::CheckpointResync(uint64_t done_stripes) {

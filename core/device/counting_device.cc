@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "core/device/sync_io.h"
+
 namespace mdvol {
 namespace {
 
@@ -51,7 +53,11 @@ class CountingDeviceImpl final : public CountingDevice {
   bool read_only() const override { return inner_->read_only(); }
 
   void Submit(IoRequest& request) override {
-    request.started_ns = IsCounted(request) ? clock_.NowNs() : kNotCounted;
+    const bool is_counted = IsCounted(request);
+    request.started_ns = is_counted ? clock_.NowNs() : kNotCounted;
+    if (is_counted && SyncIoScope::IsInside()) {
+      Increase(sync_issued_bytes_, request.length_bytes);
+    }
     inner_->Submit(request);
   }
 
@@ -77,7 +83,8 @@ class CountingDeviceImpl final : public CountingDevice {
 
   MemberIoCounts Counts() const override {
     return {reads_.Load(), writes_.Load(), flushes_.load(std::memory_order_relaxed),
-            errors_.load(std::memory_order_relaxed)};
+            errors_.load(std::memory_order_relaxed),
+            sync_issued_bytes_.load(std::memory_order_relaxed)};
   }
 
   void SetRange(uint64_t begin_bytes, uint64_t end_bytes) override {
@@ -100,6 +107,7 @@ class CountingDeviceImpl final : public CountingDevice {
   AtomicIoCounts writes_;
   std::atomic<uint64_t> flushes_ = 0;
   std::atomic<uint64_t> errors_ = 0;
+  std::atomic<uint64_t> sync_issued_bytes_ = 0;
 };
 
 }  // namespace

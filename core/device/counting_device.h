@@ -25,6 +25,7 @@ struct MemberIoCounts {
   IoCounts writes;  // kZero counts as a write
   uint64_t flushes = 0;
   uint64_t errors = 0;
+  uint64_t sync_issued_bytes = 0;  // inside a SyncIoScope, as they were submitted
 };
 
 class CountingDevice : public MemberDevice {

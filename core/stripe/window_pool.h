@@ -1,10 +1,11 @@
 // WindowPool: the memory of sync windows, kept between windows, for to get it anew takes as long as
-// to fill it. At most two buffers are kept, as many as are in use at once as a rule (I10).
-// Thread-safe.
+// to fill it. What is kept and what is in use are together no more than what was in use at once at
+// some time, which whoever runs windows bounds (I10). Thread-safe.
 
 #ifndef MDVOL_CORE_STRIPE_WINDOW_POOL_H_
 #define MDVOL_CORE_STRIPE_WINDOW_POOL_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -22,8 +23,9 @@ class WindowPool {
   // A buffer out of the pool, and back into it at the end.
   class Loan {
    public:
-    Loan(WindowPool& pool, size_t size_bytes) : pool_(pool), buffer_(pool.Take(size_bytes)) {}
-    ~Loan() { pool_.GiveBack(std::move(buffer_)); }
+    Loan(WindowPool& pool, size_t size_bytes)
+        : pool_(pool), size_bytes_(size_bytes), buffer_(pool.Take(size_bytes)) {}
+    ~Loan() { pool_.GiveBack(size_bytes_, std::move(buffer_)); }
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
 
@@ -31,6 +33,7 @@ class WindowPool {
 
    private:
     WindowPool& pool_;
+    const size_t size_bytes_;  // asked for
     AlignedBuffer buffer_;
   };
 
@@ -38,42 +41,55 @@ class WindowPool {
   void Drop() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     kept_.clear();
+    most_lent_bytes_ = lent_bytes_;
   }
 
  private:
-  static constexpr size_t kMostKept = 2;
-
-  // At least as large as asked for.
+  // The smallest that is kept and large enough, or a new one.
   AlignedBuffer Take(size_t size_bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
+    lent_bytes_ += size_bytes;
+    most_lent_bytes_ = std::max(most_lent_bytes_, lent_bytes_);
+    AlignedBuffer* best = nullptr;
     for (AlignedBuffer& buffer : kept_) {
-      if (buffer.size() >= size_bytes) {
-        AlignedBuffer taken = std::move(buffer);
-        buffer = std::move(kept_.back());
-        kept_.pop_back();
-        return taken;
+      if (buffer.size() >= size_bytes && (best == nullptr || buffer.size() < best->size())) {
+        best = &buffer;
       }
+    }
+    if (best != nullptr) {
+      AlignedBuffer taken = std::move(*best);
+      *best = std::move(kept_.back());
+      kept_.pop_back();
+      return taken;
     }
     AlignedBuffer fresh(size_bytes);
     PreferHugePages(fresh);
     return fresh;
   }
 
-  void GiveBack(AlignedBuffer buffer) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void GiveBack(size_t size_bytes, AlignedBuffer buffer) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    if (kept_.size() < kMostKept) {
+    lent_bytes_ -= size_bytes;
+    size_t held_bytes = lent_bytes_ + buffer.size();
+    for (const AlignedBuffer& kept : kept_) {
+      held_bytes += kept.size();
+    }
+    if (held_bytes <= most_lent_bytes_) {
       kept_.push_back(std::move(buffer));
       return;
     }
     for (AlignedBuffer& kept : kept_) {
-      if (kept.size() < buffer.size()) {
+      if (kept.size() < buffer.size() && held_bytes - kept.size() <= most_lent_bytes_) {
         std::swap(kept, buffer);
+        return;
       }
     }
   }
 
   absl::Mutex mutex_;
-  absl::InlinedVector<AlignedBuffer, kMostKept> kept_ ABSL_GUARDED_BY(mutex_);
+  size_t lent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;       // as asked for
+  size_t most_lent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // since the last Drop
+  absl::InlinedVector<AlignedBuffer, 8> kept_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace mdvol

@@ -2,6 +2,7 @@
 
 #include "core/sync/start_array.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,11 +13,12 @@ namespace mdvol {
 absl::Status ResyncDoubtful(Array& array, uint64_t* skipped_stripes) {
   *skipped_stripes = 0;
   const std::unique_ptr<SyncWork> work = NewResyncWork(array);
-  for (std::optional<StripeRange> piece = work->Next(0); piece.has_value();
-       piece = work->Next(piece->first + piece->count)) {
+  const uint64_t most = std::max<uint64_t>(1, kMostWindowBytes >> array.geometry().chunk_shift());
+  for (std::optional<StripeRange> window = work->Next(0); window.has_value();
+       window = work->Next(window->first + window->count)) {
     SyncFindings findings;
-    MDVOL_RETURN_IF_ERROR(work->Run(
-        *piece, [] { return false; }, &findings));
+    window->count = std::min(window->count, most);
+    MDVOL_RETURN_IF_ERROR(work->Run(*window, &findings));
     *skipped_stripes += findings.skipped_stripes;
   }
   return absl::OkStatus();

@@ -47,7 +47,7 @@ void SyncEngine::Stop() {
     if (run_.has_value()) {
       run_->interrupted = true;
     }
-    changed_.SignalAll();
+    WakeAll();
   }
   Poke();
   if (thread_.joinable()) {
@@ -141,7 +141,7 @@ void SyncEngine::InterruptAndWait() {
   }
   const uint64_t ended = runs_ended_;
   run_->interrupted = true;
-  changed_.SignalAll();
+  WakeAll();
   while (runs_ended_ == ended) {
     changed_.Wait(&mutex_);
   }

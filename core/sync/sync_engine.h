@@ -3,11 +3,13 @@
 // words and rules: what is needed starts by itself (resync first, then recovery) unless frozen,
 // what is requested waits for nothing, and any action can be ended; progress is kept.
 //
-// An action is a run: two threads take windows in ascending order, as the pacing policy and
-// sync_max let them, while users' I/O goes on at full correctness (the array's matter). Checkpoints
-// make progress survive a crash. Thread-safe. Locking: mutex_ for everything; the array is called
-// without it, but for Next of a work. Poke has a lock of its own, so that the array may call it
-// from anywhere.
+// An action is a run: threads take windows in ascending order, as the pacing policy and sync_max
+// let them, while users' I/O goes on at full correctness (the array's matter). One thread at a time
+// asks the policy and waits as it says; there is always one more than windows are in flight, up to
+// kMostResyncWindows, and they are made when they are first wanted. Checkpoints make progress
+// survive a crash. Thread-safe. Locking: mutex_ for everything; the array is called without it, but
+// for Next of a work and the facts of pacing. Poke has a lock of its own, so that the array may
+// call it from anywhere.
 
 #ifndef MDVOL_CORE_SYNC_SYNC_ENGINE_H_
 #define MDVOL_CORE_SYNC_SYNC_ENGINE_H_
@@ -78,6 +80,11 @@ class SyncEngine {
   void SetRepairMode(RepairMode mode) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  struct Window {
+    uint64_t first_stripe = 0;
+    uint64_t bytes = 0;  // of each member
+    uint64_t begun_ns = 0;
+  };
   // What runs.
   struct Run {
     SyncAction action = SyncAction::kIdle;
@@ -85,8 +92,16 @@ class SyncEngine {
     bool exhausted = false;  // there are no more pieces
     absl::Status error;
     uint64_t next_stripe = 0;
-    std::vector<uint64_t> in_flight;  // the first stripes of the pieces being worked through
-    uint64_t worked_bytes = 0;        // of each member; what was passed over does not count
+    std::vector<Window> in_flight;  // being worked through
+    bool is_pacing = false;         // a thread is at the policy
+    uint64_t idle_workers = 0;      // threads that wait for their turn there
+    std::vector<std::thread> helpers;
+    uint64_t issued_bytes = 0;  // of each member; what was passed over does not count
+    uint64_t worked_bytes = 0;
+    uint64_t windows_done = 0;
+    uint64_t last_window_bytes = 0;  // of the window that ended last
+    uint64_t last_window_ns = 0;     // how long it took
+    uint64_t last_done_ns = 0;
     uint64_t skipped_stripes = 0;
     SyncSpeed speed;
     uint64_t checkpoint_ns = 0;
@@ -109,13 +124,28 @@ class SyncEngine {
   std::unique_ptr<SyncWork> WorkFor(SyncAction action, uint64_t* first_stripe)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void WorkThrough(SyncWork& work) ABSL_LOCKS_EXCLUDED(mutex_);
-  std::optional<StripeRange> Take(SyncWork& work) ABSL_LOCKS_EXCLUDED(mutex_);
-  bool WaitsForPace() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Note(StripeRange piece, const absl::Status& status, const SyncFindings& findings)
+  // Threads for the next window while others are worked through.
+  void EngageHelper(SyncWork& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void JoinHelpers() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Note(StripeRange window, const absl::Status& status, const SyncFindings& findings)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whoever waits for a change looks again.
+  void WakeAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    changed_.SignalAll();
+    turn_.SignalAll();
+  }
+
+  // sync_pace.cc: the next window, at the time and of the size that the policy wants.
+  std::optional<StripeRange> Take(SyncWork& work) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::optional<StripeRange> AwaitWindow(SyncWork& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How many bytes of each member may come into flight beside what is; 0: none for now.
+  uint64_t RoomBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  ResyncDecision AskPolicy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WaitForPace(const ResyncDecision& decision) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellForeground() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   void MaybeCheckpoint(SyncWork& work) ABSL_LOCKS_EXCLUDED(mutex_);
   void Conclude(SyncWork* work, absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_);
-  bool IsInterrupted() const ABSL_LOCKS_EXCLUDED(mutex_);
   void InterruptAndWait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellRepaired(const SyncFindings& findings);
 
@@ -128,11 +158,13 @@ class SyncEngine {
 
   mutable absl::Mutex mutex_;
   absl::CondVar changed_;
+  absl::CondVar turn_;  // nobody is at the policy, or the run ends
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
   bool stalled_ ABSL_GUARDED_BY(mutex_) = false;  // what is needed has failed
   std::optional<SyncAction> requested_ ABSL_GUARDED_BY(mutex_);
   std::optional<Run> run_ ABSL_GUARDED_BY(mutex_);
+  std::vector<ResyncMemberFacts> member_facts_ ABSL_GUARDED_BY(mutex_);  // to ask with
   uint64_t runs_ended_ ABSL_GUARDED_BY(mutex_) = 0;
   SyncStatus shown_ ABSL_GUARDED_BY(mutex_);  // all that outlives a run
 

@@ -6,16 +6,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
+#include "core/array/foreground_meter.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "core/device/sync_io.h"
 #include "core/sync/sync_engine.h"
 
 namespace mdvol {
 namespace {
 
-// A waiting run looks this often whether the policy has changed its mind.
-constexpr uint64_t kLongestWaitNs = 100'000'000;
 // A checkpoint is due after this part of the array as well, as in md.
 constexpr uint64_t kCheckpointsPerRun = 16;
 
@@ -33,12 +32,11 @@ std::string Found(const SyncStatus& status) {
 }  // namespace
 
 uint64_t SyncEngine::Run::DoneStripe() const {
-  return in_flight.empty() ? next_stripe : *std::min_element(in_flight.begin(), in_flight.end());
-}
-
-bool SyncEngine::IsInterrupted() const {
-  absl::MutexLock lock(&mutex_);
-  return run_->interrupted || !run_->error.ok();
+  uint64_t done = next_stripe;
+  for (const Window& window : in_flight) {
+    done = std::min(done, window.first_stripe);
+  }
+  return done;
 }
 
 std::unique_ptr<SyncWork> SyncEngine::WorkFor(SyncAction action, uint64_t* first_stripe) {
@@ -89,97 +87,77 @@ void SyncEngine::Execute(SyncAction action) {
   }
   events_.Add(EventLevel::kInfo, absl::StrCat(std::string(SyncActionWord(action)), " started"), "",
               first_stripe == 0 ? "" : absl::StrCat("from stripe ", first_stripe));
-  std::thread second;
-  try {
-    second = std::thread([&] { WorkThrough(*work); });
-  } catch (const std::system_error&) {
-    // No thread to be had: one does it all.
+  ForegroundMeter* const foreground = array_.foreground();
+  if (foreground != nullptr) {
+    foreground->Start();
   }
   WorkThrough(*work);
-  if (second.joinable()) {
-    second.join();
+  JoinHelpers();
+  if (foreground != nullptr) {
+    foreground->Stop();
   }
   Conclude(work.get(), absl::OkStatus());
 }
 
 void SyncEngine::WorkThrough(SyncWork& work) {
-  while (const std::optional<StripeRange> piece = Take(work)) {
+  while (const std::optional<StripeRange> window = Take(work)) {
     SyncFindings findings;
-    const absl::Status status = work.Run(
-        *piece, [this] { return IsInterrupted(); }, &findings);
-    Note(*piece, status, findings);
+    absl::Status status;
+    {
+      const SyncIoScope as_sync;
+      status = work.Run(*window, &findings);
+    }
+    Note(*window, status, findings);
     TellRepaired(findings);
     MaybeCheckpoint(work);
   }
 }
 
-std::optional<StripeRange> SyncEngine::Take(SyncWork& work) {
-  absl::MutexLock lock(&mutex_);
-  for (;;) {
-    if (!run_->MayGoOn()) {
-      return std::nullopt;
-    }
-    std::optional<StripeRange> piece = work.Next(run_->next_stripe);
-    if (!piece.has_value()) {
-      run_->exhausted = true;
-      changed_.SignalAll();  // the other may be waiting for its pace
-      return std::nullopt;
-    }
-    if (shown_.max_bytes.has_value()) {
-      const uint64_t end = *shown_.max_bytes >> array_.geometry().chunk_shift();
-      if (piece->first >= end) {
-        changed_.Wait(&mutex_);  // as in md: the run goes on when sync_max does
-        continue;
-      }
-      if (run_->action != SyncAction::kResync) {
-        piece->count = std::min(piece->count, end - piece->first);
-      }
-    }
-    if (WaitsForPace()) {
-      continue;
-    }
-    run_->next_stripe = piece->first + piece->count;
-    run_->in_flight.push_back(piece->first);
-    return piece;
+// Without a thread to be had those that there are do it all.
+void SyncEngine::EngageHelper(SyncWork& work) {
+  if (run_->idle_workers > 0 || run_->helpers.size() + 1 >= kMostResyncWindows) {
+    return;
+  }
+  try {
+    run_->helpers.emplace_back([this, &work] { WorkThrough(work); });
+  } catch (const std::system_error&) {
   }
 }
 
-bool SyncEngine::WaitsForPace() {
-  const std::shared_ptr<ResyncPacing> pacing = pacing_.Get();
-  if (pacing == nullptr) {
-    return false;
+// Helpers are engaged by whoever has taken a window: by none once a run may not go on.
+void SyncEngine::JoinHelpers() {
+  std::vector<std::thread> helpers;
+  {
+    absl::MutexLock lock(&mutex_);
+    helpers.swap(run_->helpers);
   }
-  ResyncFacts facts;
-  facts.now_ns = clock_.NowNs();
-  facts.mark_ns = run_->speed.mark_ns();
-  facts.bytes_since_mark = run_->speed.bytes_since_mark();
-  facts.speed_min = shown_.speed_min_bytes.value_or(kDefaultSpeedMinBytes);
-  facts.speed_max = shown_.speed_max_bytes.value_or(kDefaultSpeedMaxBytes);
-  const ResyncDecision decision = pacing->Decide(facts);
-  if (decision.wait_ns == 0) {
-    return false;
+  for (std::thread& helper : helpers) {
+    helper.join();
   }
-  const uint64_t wait_ns = std::min(decision.wait_ns, kLongestWaitNs);
-  changed_.WaitWithTimeout(&mutex_, absl::Nanoseconds(static_cast<int64_t>(wait_ns)));
-  return true;
 }
 
-void SyncEngine::Note(StripeRange piece, const absl::Status& status, const SyncFindings& findings) {
+// A failed window was not worked through: the position stays before it.
+void SyncEngine::Note(StripeRange window, const absl::Status& status,
+                      const SyncFindings& findings) {
   absl::MutexLock lock(&mutex_);
-  // An interrupted or failed piece was not worked through: the position stays before it.
   if (!status.ok()) {
     run_->error.Update(status);
-    changed_.SignalAll();
+    WakeAll();
     return;
   }
-  if (run_->action == SyncAction::kResync && run_->interrupted) {
-    return;
-  }
-  const auto self = std::find(run_->in_flight.begin(), run_->in_flight.end(), piece.first);
+  const auto self =
+      std::find_if(run_->in_flight.begin(), run_->in_flight.end(),
+                   [&](const Window& other) { return other.first_stripe == window.first; });
+  const uint64_t now_ns = clock_.NowNs();
+  run_->last_window_bytes = self->bytes;
+  run_->last_window_ns = now_ns - self->begun_ns;
+  run_->last_done_ns = now_ns;
+  ++run_->windows_done;
+  run_->worked_bytes += self->bytes;
   run_->in_flight.erase(self);
-  run_->worked_bytes += piece.count << array_.geometry().chunk_shift();
+  TellForeground();
   run_->skipped_stripes += findings.skipped_stripes;
-  run_->speed.Note(clock_.NowNs(), run_->worked_bytes);
+  run_->speed.Note(now_ns, run_->worked_bytes);
   shown_.mismatch_sectors += findings.mismatch_sectors;
   shown_.located_count += findings.wrong.size();
   for (const WrongBlock& wrong : findings.wrong) {
@@ -187,6 +165,7 @@ void SyncEngine::Note(StripeRange piece, const absl::Status& status, const SyncF
       shown_.located.push_back(wrong);
     }
   }
+  changed_.SignalAll();
 }
 
 void SyncEngine::TellRepaired(const SyncFindings& findings) {
@@ -222,6 +201,9 @@ void SyncEngine::MaybeCheckpoint(SyncWork& work) {
   run_->checkpoint_ns = clock_.NowNs();
   run_->checkpoint_stripe = done_stripe;
   run_->error.Update(status);
+  if (!status.ok()) {
+    WakeAll();
+  }
 }
 
 // `work` is null when the run could not even begin.

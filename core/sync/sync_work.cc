@@ -3,59 +3,56 @@
 #include "core/sync/sync_work.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "core/base/status.h"
-#include "core/base/units.h"
 #include "core/stripe/io_errors.h"
 
 namespace mdvol {
 namespace {
 
-constexpr uint64_t kWindowBytes = kMiB;  // of each member
-
-// All stripes, window by window.
-class WindowWork : public SyncWork {
+// All stripes.
+class WholeWork : public SyncWork {
  public:
-  explicit WindowWork(Array& array) : array_(array) {}
+  explicit WholeWork(Array& array) : array_(array) {}
 
   std::optional<StripeRange> Next(uint64_t from_stripe) override {
-    const ArrayGeometry& geometry = array_.geometry();
-    if (from_stripe >= geometry.stripe_count()) {
-      return std::nullopt;
-    }
-    return StripeRange{from_stripe,
-                       std::min(StripesPerWindow(geometry), geometry.stripe_count() - from_stripe)};
+    const uint64_t stripes = array_.geometry().stripe_count();
+    return from_stripe >= stripes ? std::nullopt
+                                  : std::optional(StripeRange{from_stripe, stripes - from_stripe});
   }
 
  protected:
   Array& array_;
 };
 
-class CheckWork final : public WindowWork {
+class CheckWork final : public WholeWork {
  public:
-  using WindowWork::WindowWork;
+  using WholeWork::WholeWork;
 
-  absl::Status Run(StripeRange piece, const std::function<bool()>& /*is_interrupted*/,
-                   SyncFindings* findings) override {
-    return array_.CheckStripes(piece, findings);
+  absl::Status Run(StripeRange window, SyncFindings* findings) override {
+    return array_.CheckStripes(window, findings);
   }
 };
 
-class RepairWork final : public WindowWork {
+class RepairWork final : public WholeWork {
  public:
-  RepairWork(Array& array, RepairMode mode) : WindowWork(array), mode_(mode) {}
+  RepairWork(Array& array, RepairMode mode) : WholeWork(array), mode_(mode) {}
 
-  absl::Status Run(StripeRange piece, const std::function<bool()>& /*is_interrupted*/,
-                   SyncFindings* findings) override {
-    return array_.RepairStripes(piece, mode_, findings);
+  absl::Status Run(StripeRange window, SyncFindings* findings) override {
+    return array_.RepairStripes(window, mode_, findings);
   }
 
  private:
   const RepairMode mode_;
 };
 
-// A piece is a run of stripes in doubt as a whole, because doubt ends for a run, not for a part of
-// it.
+// Doubt ends for a run of stripes as a whole (one bit of the map), and windows are smaller: what
+// has been recomputed is kept as stretches, joined where they touch, until a run is complete. Not
+// joined are those between which something came into doubt: their run is left to maintenance.
 class ResyncWork final : public SyncWork {
  public:
   explicit ResyncWork(Array& array) : array_(array) {}
@@ -64,28 +61,17 @@ class ResyncWork final : public SyncWork {
     return array_.NextDoubt(from_stripe);
   }
 
-  absl::Status Run(StripeRange piece, const std::function<bool()>& is_interrupted,
-                   SyncFindings* findings) override {
+  absl::Status Run(StripeRange window, SyncFindings* findings) override {
     const uint64_t begun = array_.DoubtSequence();
-    const uint64_t step = StripesPerWindow(array_.geometry());
-    const uint64_t end = piece.first + piece.count;
-    uint64_t skipped_in_piece = 0;
-    for (uint64_t first = piece.first; first < end; first += step) {
-      if (is_interrupted()) {
-        return absl::OkStatus();
-      }
-      const uint64_t count = std::min(step, end - first);
-      uint64_t skipped = count;
-      const absl::Status status = array_.RecomputeParity({first, count}, &skipped);
-      // A full file system is no reason to give up: maintenance tries again (I13).
-      if (!status.ok() && !IsFull(ErrnoOf(status))) {
-        return status;
-      }
-      skipped_in_piece += skipped;
+    uint64_t skipped = window.count;
+    const absl::Status status = array_.RecomputeParity(window, &skipped);
+    // A full file system is no reason to give up: maintenance tries again (I13).
+    if (!status.ok() && !IsFull(ErrnoOf(status))) {
+      return status;
     }
-    findings->skipped_stripes += skipped_in_piece;
-    if (skipped_in_piece == 0) {
-      array_.EndDoubt(piece, begun);
+    findings->skipped_stripes += skipped;
+    if (skipped == 0) {
+      NoteRecomputed(window, begun);
     }
     return absl::OkStatus();
   }
@@ -95,7 +81,38 @@ class ResyncWork final : public SyncWork {
   }
 
  private:
+  struct Stretch {
+    uint64_t end;
+    uint64_t begun;  // Array::DoubtSequence then
+  };
+
+  void NoteRecomputed(StripeRange window, uint64_t begun) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    uint64_t begin = window.first;
+    uint64_t end = window.first + window.count;
+    auto next = stretches_.lower_bound(begin);
+    if (next != stretches_.end() && next->first == end && next->second.begun == begun) {
+      end = next->second.end;
+      next = stretches_.erase(next);
+    }
+    if (next != stretches_.begin()) {
+      const auto previous = std::prev(next);
+      if (previous->second.end == begin && previous->second.begun == begun) {
+        begin = previous->first;
+        stretches_.erase(previous);
+      }
+    }
+    array_.EndDoubt({begin, end - begin}, begun);
+    // What is in doubt no longer need not be looked at again.
+    const std::optional<StripeRange> doubt = array_.NextDoubt(begin);
+    if (doubt.has_value() && doubt->first < end) {
+      stretches_[std::max(begin, doubt->first)] = {end, begun};
+    }
+  }
+
   Array& array_;
+  absl::Mutex mutex_;
+  std::map<uint64_t, Stretch> stretches_ ABSL_GUARDED_BY(mutex_);  // by their beginning, apart
 };
 
 class RecoverWork final : public SyncWork {
@@ -103,16 +120,11 @@ class RecoverWork final : public SyncWork {
   explicit RecoverWork(Array& array) : array_(array) {}
 
   std::optional<StripeRange> Next(uint64_t from_stripe) override {
-    std::optional<StripeRange> range = array_.NextToRecover(from_stripe);
-    if (range.has_value()) {
-      range->count = std::min(range->count, StripesPerWindow(array_.geometry()));
-    }
-    return range;
+    return array_.NextToRecover(from_stripe);
   }
 
-  absl::Status Run(StripeRange piece, const std::function<bool()>& /*is_interrupted*/,
-                   SyncFindings* findings) override {
-    return array_.RecoverStripes(piece, findings);
+  absl::Status Run(StripeRange window, SyncFindings* findings) override {
+    return array_.RecoverStripes(window, findings);
   }
 
   absl::Status Checkpoint(uint64_t /*done_stripes*/) override {
@@ -126,10 +138,6 @@ class RecoverWork final : public SyncWork {
 };
 
 }  // namespace
-
-uint64_t StripesPerWindow(const ArrayGeometry& geometry) {
-  return std::max<uint64_t>(1, kWindowBytes >> geometry.chunk_shift());
-}
 
 std::unique_ptr<SyncWork> NewCheckWork(Array& array) { return std::make_unique<CheckWork>(array); }
 

@@ -14,6 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "core/array/array.h"
 #include "core/base/status.h"
 #include "core/stripe/sync_types.h"
@@ -46,6 +47,7 @@ class SyncArray final : public Array {
   mutable absl::Mutex mutex;
 
   std::atomic<bool> is_read_only{false};
+  std::atomic<int> piece_ms{0};  // how long a piece takes
   DoubtMap doubt{kStripes, 8};
   std::atomic<uint64_t> skips_at{kStripes};  // RecomputeParity cannot tell there
 
@@ -144,6 +146,7 @@ class SyncArray final : public Array {
   static absl::Status Unused() { return ErrnoStatus(ENOSYS, "not asked for"); }
 
   absl::Status Work(StripeRange stripes, SyncFindings* findings) {
+    absl::SleepFor(absl::Milliseconds(piece_ms.load()));
     absl::MutexLock lock(&mutex);
     ++inside;
     const auto is_let_go = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex) { return !held; };

@@ -403,6 +403,7 @@ TEST_F(SyncEngineTest, AReadOnlyArrayIsLeftAlone) {
 }
 
 TEST_F(SyncEngineTest, LongRecoveriesAreCheckpointedOnTheWay) {
+  array_.piece_ms = 2;
   {
     absl::MutexLock lock(&array_.mutex);
     array_.recovery_from = 0;

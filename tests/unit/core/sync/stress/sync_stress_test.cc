@@ -1,5 +1,6 @@
 // Syncing under load: writers that verify what they wrote, while actions begin and end, members
-// fail, leave and come back, spares take over, members are replaced. Afterwards the array is whole,
+// fail, leave and come back, spares take over, members are replaced, and the pacing policy is
+// switched all the time. Afterwards the array is whole,
 // every byte is right, and a check finds nothing. Runs under ThreadSanitizer too.
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "core/base/clock.h"
 #include "core/sync/sync_engine.h"
+#include "policies/registry.h"
 #include "tests/support/full.h"
 #include "tests/support/test_array/test_array.h"
 
@@ -58,10 +60,12 @@ class SyncStress {
     for (uint64_t id = 0; id < kWriters; ++id) {
       writers.emplace_back([this, id] { Writer(id); });
     }
+    std::thread switcher([this] { SwitchPacing(); });
     for (int round = 0; round < rounds; ++round) {
       Disturb();
     }
     stop_ = true;
+    switcher.join();
     for (std::thread& writer : writers) {
       writer.join();
     }
@@ -104,6 +108,24 @@ class SyncStress {
       EXPECT_TRUE(
           std::equal(read.begin(), read.end(), content_.begin() + static_cast<ptrdiff_t>(from)));
     }
+  }
+
+  // A thousand times at least; the last one is none.
+  void SwitchPacing() {
+    const Registry registry;
+    const auto entries = registry.Of(PolicyFamily::kResyncPacing);
+    Prng prng(seed_ + 100);
+    for (int i = 0; i < 1000 || !stop_; ++i) {
+      const PolicyEntry& entry = entries[prng.Below(entries.size())];
+      std::vector<double> numbers;
+      for (const PolicyOptionInfo& option : entry.options) {
+        numbers.push_back(option.standard);
+      }
+      pacing_.Set(
+          std::shared_ptr<ResyncPacing>(static_cast<ResyncPacing*>(entry.make(numbers).release())));
+      absl::SleepFor(absl::Microseconds(prng.Below(200)));
+    }
+    pacing_.Set(nullptr);
   }
 
   void Disturb() {
