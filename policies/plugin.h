@@ -90,6 +90,7 @@ constexpr uint64_t PluginLayout() {
       sizeof(DegradedReadDecision),
       sizeof(ResyncPacing),
       sizeof(ResyncFacts),
+      sizeof(ResyncMemberFacts),
       sizeof(ResyncDecision),
       sizeof(ResyncRequest),
       sizeof(ResyncRequestFacts),
