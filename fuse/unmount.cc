@@ -25,23 +25,6 @@
 namespace mdvol {
 namespace {
 
-// "\040" for a blank and so on.
-std::string Unescape(std::string_view text) {
-  const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) && is_octal(text[i + 2]) &&
-        is_octal(text[i + 3])) {
-      result += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
-                                  (text[i + 3] - '0'));
-      i += 3;
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
-}
-
 // What a program has written to `file`, as one line.
 std::string ReadLine(int file) {
   std::string text(4096, '\0');
@@ -155,6 +138,22 @@ absl::Status Unmount(const std::string& mountpoint, UnmountKind kind) {
       EPERM, mountpoint + ": unmount: " + (said.empty() ? "fusermount3 gave no reason" : said));
 }
 
+std::string UnescapeOctal(std::string_view text) {
+  const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) && is_octal(text[i + 2]) &&
+        is_octal(text[i + 3])) {
+      result += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
+                                  (text[i + 3] - '0'));
+      i += 3;
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
 std::optional<MountInfo> ParseMountInfoLine(std::string_view line) {
   // 36 35 98:0 /root /mountpoint rw,noatime shared:1 - type source rw,errors=continue
   const std::vector<std::string> fields =
@@ -167,8 +166,8 @@ std::optional<MountInfo> ParseMountInfoLine(std::string_view line) {
     return std::nullopt;
   }
   const std::string super_options = separator + 3 < fields.size() ? fields[separator + 3] : "";
-  return MountInfo{DeviceOf(fields[2]), Unescape(fields[4]), fields[separator + 1],
-                   Unescape(fields[separator + 2]), UserIdOf(super_options)};
+  return MountInfo{DeviceOf(fields[2]), UnescapeOctal(fields[4]), fields[separator + 1],
+                   UnescapeOctal(fields[separator + 2]), UserIdOf(super_options)};
 }
 
 absl::StatusOr<std::vector<MountInfo>> ListMounts() {

@@ -40,6 +40,10 @@ absl::StatusOr<std::optional<MountInfo>> FindMount(std::string_view mountpoint);
 // All mounts that this process can see; a later one lies over an earlier one.
 absl::StatusOr<std::vector<MountInfo>> ListMounts();
 
+// "\040" is a blank and so on: three octal digits behind a backslash, as in mountinfo and in the
+// names of members (core/array/member_name.h).
+std::string UnescapeOctal(std::string_view text);
+
 // A line of mountinfo; absent when it is none. Octal escapes are resolved.
 std::optional<MountInfo> ParseMountInfoLine(std::string_view line);
 

@@ -15,6 +15,7 @@
 #include "core/metadata/assembly.h"
 #include "fuse/cli/member_paths.h"
 #include "fuse/member_word.h"
+#include "fuse/unmount.h"
 
 namespace mdvol {
 namespace {
@@ -126,7 +127,9 @@ absl::StatusOr<ArrayMap> MapOfJson(const nlohmann::json& status) {
   for (const nlohmann::json& entry : status.at("members")) {
     MappedMember& member = map.members.emplace_back();
     member.name = entry.at("name").get<std::string>();
-    member.path = entry.at("path").get<std::string>();
+    member.path = entry.contains("path_escaped")
+                      ? UnescapeOctal(entry.at("path_escaped").get<std::string>())
+                      : entry.at("path").get<std::string>();
     member.data_offset_bytes = entry.at("data_offset_bytes").get<uint64_t>();
     if (entry.contains("dev_number")) {
       member.number = entry.at("dev_number").get<uint32_t>();

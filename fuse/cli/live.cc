@@ -129,7 +129,9 @@ absl::StatusOr<std::vector<LiveMember>> LiveMount::Members() const {
     for (const nlohmann::json& member : status.at("members")) {
       LiveMember& live = members.emplace_back();
       live.name = member.at("name");
-      live.path = member.at("path");
+      live.path = member.contains("path_escaped")
+                      ? UnescapeOctal(member.at("path_escaped").get<std::string>())
+                      : member.at("path").get<std::string>();
       if (!member.at("slot").is_null()) {
         live.slot = member.at("slot").get<uint32_t>();
       }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/array/member_name.h"
 #include "core/base/units.h"
 #include "core/policy/families.h"
 #include "fuse/render/words.h"
@@ -26,18 +27,29 @@ Json BadBlocks(const std::vector<ByteRange>& ranges) {
   return list;
 }
 
+// JSON is UTF-8, a path need not be. As one word it has an escape from \200 on then, and what else
+// is escaped has a lower one.
+bool IsUtf8(std::string_view path) {
+  const std::string word = AsOneWord(path);
+  return word.find("\\2") == std::string::npos && word.find("\\3") == std::string::npos;
+}
+
 Json Member(const MemberSnapshot& member) {
-  return {{"name", member.name},
-          {"path", member.path},
-          {"dev_number", member.dev_number},
-          {"slot", OrNull(member.slot)},
-          {"state", MemberStateWords(member)},
-          {"role", MemberRoleWord(member)},
-          {"uuid", FormatUuidColons(member.uuid)},
-          {"data_offset_bytes", member.data_offset_bytes},
-          {"recovery_bytes", member.recovery_bytes},
-          {"errors", member.errors},
-          {"bad_blocks", BadBlocks(member.bad_blocks)}};
+  Json json{{"name", member.name},
+            {"path", member.path},
+            {"dev_number", member.dev_number},
+            {"slot", OrNull(member.slot)},
+            {"state", MemberStateWords(member)},
+            {"role", MemberRoleWord(member)},
+            {"uuid", FormatUuidColons(member.uuid)},
+            {"data_offset_bytes", member.data_offset_bytes},
+            {"recovery_bytes", member.recovery_bytes},
+            {"errors", member.errors},
+            {"bad_blocks", BadBlocks(member.bad_blocks)}};
+  if (!IsUtf8(member.path)) {
+    json["path_escaped"] = AsOneWord(member.path);
+  }
+  return json;
 }
 
 Json Members(const ArraySnapshot& array) {

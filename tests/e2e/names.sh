@@ -35,10 +35,11 @@ say "names that are no words"
 # Each on an array of its own, by every word for it.
 for index in 0 1 2 3; do
   name=$(cut -d ' ' -f $((index + 1)) <<<"$expected")
-  for word in "$name" "$(basename "${MEMBERS[index]}")"; do
+  for word in "$name" "$(basename "${MEMBERS[index]}")" "${MEMBERS[index]}" "odd/../odd/$(basename "${MEMBERS[index]}")"; do
     rm -f odd/*
     create_array 4M --chunk 64K
     mount_volume mnt
+    mdvol map mnt --member "$name" --offset 1M >map.out || die "map --member $name"
     mdvol fail mnt "$word" || die "fail $word"
     [ "$(jq -c '[.members[] | select(.role == "faulty") | .name]' mnt/status.json | jq -r '.[]')" = "$name" ] ||
       die "fail $word: $(mdvol status mnt)"

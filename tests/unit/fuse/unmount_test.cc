@@ -27,6 +27,11 @@ TEST(UnmountTest, ReadsALineOfMountinfo) {
   EXPECT_EQ(info->user_id, 0U);
 }
 
+TEST(UnmountTest, EscapesAreOctalAndOthersStay) {
+  EXPECT_EQ(UnescapeOctal("/a\\040b\\134\\377"), "/a b\\\xff");
+  EXPECT_EQ(UnescapeOctal("\\04 \\x \\"), "\\04 \\x \\");
+}
+
 TEST(UnmountTest, ReadsALineWithoutOptionalFields) {
   const auto info = ParseMountInfoLine("36 35 98:0 / /mnt rw - ext4 /dev/x rw");
   ASSERT_TRUE(info.has_value());

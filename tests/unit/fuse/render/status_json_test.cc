@@ -172,6 +172,15 @@ TEST_F(StatusJsonTest, TellsTheActivePolicyOfEveryFamily) {
   }
 }
 
+TEST_F(StatusJsonTest, APathThatIsNotUtf8CanBeHadByteForByte) {
+  array_.members[1].path = "/images/a b\\\xff\x80";
+  array_.members[2].path = "/images/ \\2\x7f\u00e9";
+  const json members = Parse()["members"];
+  EXPECT_EQ(members[1]["path_escaped"], "/images/a\\040b\\134\\377\\200");
+  EXPECT_FALSE(members[2].contains("path_escaped"));
+  EXPECT_EQ(members[2]["path"], array_.members[2].path);
+}
+
 TEST_F(StatusJsonTest, ANameThatIsNotUtf8IsStillValidJson) {
   array_.name = "host:\xff\xfe";
   EXPECT_FALSE(Parse()["name"].get<std::string>().empty());
