@@ -16,11 +16,6 @@
 namespace mdvol {
 namespace {
 
-absl::Status StoreLog(ArrayMember& member, const std::vector<uint8_t>& log) {
-  MDVOL_RETURN_IF_ERROR(WriteAnywhere(*member.device, member.areas.bad_blocks.begin, log));
-  return FlushMember(*member.device);
-}
-
 absl::StatusOr<std::vector<uint8_t>> LogOf(const ArrayMember& member, const BadBlockList& list) {
   if (member.areas.bad_blocks.empty()) {
     return ErrnoStatus(ENOSPC, absl::StrCat(member.path, ": has no bad-block log"));
@@ -29,6 +24,16 @@ absl::StatusOr<std::vector<uint8_t>> LogOf(const ArrayMember& member, const BadB
 }
 
 }  // namespace
+
+// ENOSPC is the write's alone: a flush that fails has lost something, whatever for (I11).
+absl::Status ArrayImpl::StoreLog(ArrayMember& member, const std::vector<uint8_t>& log) {
+  MDVOL_RETURN_IF_ERROR(WriteAnywhere(*member.device, member.areas.bad_blocks.begin, log));
+  MemberFailures failures;
+  absl::MutexLock lock(&flush_);
+  FlushMembers({&member}, &failures);
+  return failures.empty() ? absl::OkStatus()
+                          : ErrnoStatus(EIO, absl::StrCat(member.path, ": ", failures[0].why));
+}
 
 // In the log and in memory; a generation has to follow, for a log counts only where the superblock
 // says that there is one. *has_room is false when there is none, and nothing was done.
@@ -86,42 +91,58 @@ absl::Status ArrayImpl::NoteBadBlocks(MemberFailures* failures) {
   return full;
 }
 
-// What was written comes first, or a loss of power would leave old bytes that are called good. A
-// block that stays on the list for now is served from the others. All do when a later write may
-// have failed on one of them: `still_bad` is what still_bad_ is if none has.
-void ArrayImpl::ForgetBadBlocks(const std::vector<MemberPart>& parts, uint64_t still_bad) {
+// A block that stays on the list for now is served from the others. All do when a later write may
+// have failed on one of them: `still_bad` is what still_bad_ is if none has. Nobody may fail
+// meanwhile either, so both gates are closed.
+void ArrayImpl::ForgetBadBlocks(const std::vector<MemberPart>& parts, uint64_t still_bad,
+                                MemberFailures* failures) {
   absl::MutexLock transition(&transition_);
   GateClosure closed(writes_gate_);
-  if (still_bad_.load(std::memory_order_acquire) != still_bad) {
-    return;
-  }
   bool is_any_empty = false;
-  for (const auto& [member, range] : parts) {
-    if (member->faulty || read_only() || failed_.load(std::memory_order_acquire)) {
-      continue;
-    }
-    BadBlockList list = member->bad_blocks;
-    list.Remove(range);
-    MemberFailures failures;
-    {
-      GateShare share(members_gate_);
-      absl::MutexLock lock(&flush_);
-      FlushMembers({member}, &failures);
-    }
-    const auto log = LogOf(*member, list);
-    if (!failures.empty() || !log.ok() || !StoreLog(*member, *log).ok()) {
-      continue;
-    }
+  {
     GateClosure members(members_gate_);
-    absl::MutexLock lock(&state_);
-    member->bad_blocks = std::move(list);
-    is_any_empty |= member->bad_blocks.empty();
+    if (still_bad_.load(std::memory_order_acquire) != still_bad) {
+      return;
+    }
+    for (const MemberPart& part : parts) {
+      is_any_empty |= ForgetBadBlock(part, failures);
+    }
   }
   if (is_any_empty) {  // superblocks say whether there are any
     if (const absl::Status status = WriteGeneration(); !status.ok()) {
       events_.Add(EventLevel::kWarning, "bad-block list not recorded", "", MessageOf(status));
     }
   }
+}
+
+// What was written comes first, or a loss of power would leave old bytes that are called good. True
+// when nothing is left on the list.
+bool ArrayImpl::ForgetBadBlock(const MemberPart& part, MemberFailures* failures) {
+  ArrayMember& member = *part.member;
+  if (member.faulty || read_only() || failed_.load(std::memory_order_acquire)) {
+    return false;
+  }
+  const size_t failures_before = failures->size();
+  {
+    absl::MutexLock lock(&flush_);
+    FlushMembers({&member}, failures);
+  }
+  BadBlockList list = member.bad_blocks;
+  list.Remove(part.range);
+  const auto log = LogOf(member, list);
+  if (failures->size() != failures_before || !log.ok()) {
+    return false;
+  }
+  if (const absl::Status status = StoreLog(member, *log); !status.ok()) {
+    if (!IsFull(ErrnoOf(status))) {
+      failures->push_back({member.index, absl::StrCat("its bad-block log could not be written: ",
+                                                      MessageOf(status))});
+    }
+    return false;
+  }
+  absl::MutexLock lock(&state_);
+  member.bad_blocks = std::move(list);
+  return member.bad_blocks.empty();
 }
 
 }  // namespace mdvol

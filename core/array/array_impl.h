@@ -204,7 +204,8 @@ class ArrayImpl final : public Array {
     std::vector<MemberPart> rewritten;  // bad blocks that are none any more
     uint64_t still_bad = 0;             // still_bad_ as it was before the call, and the call's own
   };
-  Aftermath AftermathOf(const EngineResult& result, uint64_t still_bad_before) const
+  // Counts in still_bad_ too: before the gate is left, so that ForgetBadBlocks sees it.
+  Aftermath AftermathOf(const EngineResult& result, uint64_t still_bad_before)
       ABSL_SHARED_LOCKS_REQUIRED(members_gate_) ABSL_LOCKS_EXCLUDED(state_);
   absl::Status Settle(const EngineResult& result, const Aftermath& after, const char* what);
   absl::Status SettleRead(const EngineResult& result, const Aftermath& after);
@@ -312,7 +313,13 @@ class ArrayImpl final : public Array {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
   absl::Status NoteBadBlocks(MemberFailures* failures)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_);
-  void ForgetBadBlocks(const std::vector<MemberPart>& parts, uint64_t still_bad);
+  absl::Status StoreLog(ArrayMember& member, const std::vector<uint8_t>& log)
+      ABSL_LOCKS_EXCLUDED(flush_);
+  // Members that have to be failed for what came of it are added to *failures.
+  void ForgetBadBlocks(const std::vector<MemberPart>& parts, uint64_t still_bad,
+                       MemberFailures* failures);
+  bool ForgetBadBlock(const MemberPart& part, MemberFailures* failures)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(transition_, writes_gate_, members_gate_);
   void PutInPlace(ArrayMember& replacement) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_);
 
   // array_sync.cc
@@ -389,7 +396,7 @@ class ArrayImpl final : public Array {
   std::atomic<uint64_t> writes_flushed_{0};  // of those, how many a flush has covered
   std::atomic<uint32_t> unsettled_{0};       // calls that have yet to fail members
   // Writes that have failed on a bad block, which stayed on its list for that. Counted inside
-  // writes_gate_.
+  // members_gate_.
   std::atomic<uint64_t> still_bad_{0};
   absl::CondVar settled_;  // signalled under state_ when one has
   std::atomic<uint32_t> safe_mode_delay_ms_;

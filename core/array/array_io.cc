@@ -137,9 +137,6 @@ absl::Status ArrayImpl::RunWrite(VolumeRange range, const char* what, WriteWork 
 ArrayImpl::Aftermath ArrayImpl::NoteWritten(const EngineResult& result, uint64_t still_bad_before) {
   last_write_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
   NoteOwed(result);
-  if (result.still_bad) {
-    still_bad_.fetch_add(1, std::memory_order_acq_rel);
-  }
   Aftermath after = AftermathOf(result, still_bad_before);
   AddMirrorFailures(&after.failures);
   if (!after.failures.empty()) {
@@ -149,10 +146,13 @@ ArrayImpl::Aftermath ArrayImpl::NoteWritten(const EngineResult& result, uint64_t
   return after;
 }
 
-ArrayImpl::Aftermath ArrayImpl::AftermathOf(const EngineResult& result,
-                                            uint64_t still_bad_before) const {
+ArrayImpl::Aftermath ArrayImpl::AftermathOf(const EngineResult& result, uint64_t still_bad_before) {
   Aftermath after;
-  after.still_bad = still_bad_before + (result.still_bad ? 1U : 0U);
+  after.still_bad = still_bad_before;
+  if (result.still_bad) {
+    ++after.still_bad;
+    still_bad_.fetch_add(1, std::memory_order_acq_rel);
+  }
   if (!result.member_errors.empty()) {
     after.failures = FailuresOf(result.member_errors);
   }
@@ -209,26 +209,30 @@ absl::Status ArrayImpl::SettleWrite(const EngineResult& result, const Aftermath&
 // The bytes are good or not, whatever becomes of the member that could not be mended: nothing was
 // written that would have to wait for its failure, and whoever writes next finds it unrecorded.
 absl::Status ArrayImpl::SettleRead(const EngineResult& result, const Aftermath& after) {
-  if (!after.failures.empty()) {
-    if (const absl::Status status = FailMembers(after.failures); !status.ok()) {
+  MemberFailures failures = after.failures;
+  if (!after.rewritten.empty()) {
+    ForgetBadBlocks(after.rewritten, after.still_bad, &failures);
+  }
+  if (!failures.empty()) {
+    if (const absl::Status status = FailMembers(failures); !status.ok()) {
       events_.Add(EventLevel::kError, "failure not recorded", "", MessageOf(status));
     }
   }
-  return Settle(
-      result, {.failures = {}, .rewritten = after.rewritten, .still_bad = after.still_bad}, "read");
+  return Settle(result, {}, "read");
 }
 
 // What an engine call leaves to be done before it is acknowledged, and its status.
 absl::Status ArrayImpl::Settle(const EngineResult& result, const Aftermath& after,
                                const char* what) {
+  MemberFailures failures = after.failures;
   if (!after.rewritten.empty()) {
-    ForgetBadBlocks(after.rewritten, after.still_bad);
+    ForgetBadBlocks(after.rewritten, after.still_bad, &failures);
   }
   if (!result.mended_slots.empty()) {
     NoteMended(result);
   }
-  if (!after.failures.empty()) {
-    MDVOL_RETURN_IF_ERROR(FailMembers(after.failures));
+  if (!failures.empty()) {
+    MDVOL_RETURN_IF_ERROR(FailMembers(failures));
   }
   if (result.error == 0) {
     return absl::OkStatus();

@@ -22,6 +22,21 @@ namespace {
 
 constexpr uint32_t kMaxRebuilds = 2;
 
+// See MirrorDevice::Run.
+MirrorDevice::Run ListedRun(const ArrayMember& member, uint64_t begin_bytes, uint64_t end_bytes) {
+  const uint64_t unit = member.device->alignment_bytes();
+  for (const ByteRange& bad : member.bad_blocks.ranges()) {
+    const uint64_t begin = RoundUp(bad.begin, unit);
+    const uint64_t end = RoundDown(bad.end, unit);
+    if (end <= begin_bytes || end <= begin) {
+      continue;
+    }
+    return begin <= begin_bytes ? MirrorDevice::Run{std::min(end, end_bytes), true}
+                                : MirrorDevice::Run{std::min(begin, end_bytes), false};
+  }
+  return {end_bytes, false};
+}
+
 }  // namespace
 
 bool ArrayImpl::IsTarget(const ArrayMember& member) const {
@@ -74,7 +89,12 @@ void ArrayImpl::BeginMirroring(ArrayMember& replacement) {
           *original->device, *replacement.device,
           MirrorDevice::Areas{.original_offset_bytes = original->areas.data.begin,
                               .replacement_offset_bytes = replacement.areas.data.begin,
-                              .data_bytes = geometry_.component_bytes()});
+                              .data_bytes = geometry_.component_bytes()},
+          MirrorDevice::BadBlocks{
+              .run = [&replacement](uint64_t begin,
+                                    uint64_t end) { return ListedRun(replacement, begin, end); },
+              // Whoever writes is inside members_gate_, so this is counted before he has left it.
+              .still_bad = [this] { still_bad_.fetch_add(1, std::memory_order_acq_rel); }});
       is_mirroring_.store(true, std::memory_order_release);
     }
   }
@@ -288,6 +308,7 @@ absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings
     };
     const uint64_t still_bad = still_bad_.load(std::memory_order_acquire);
     result = engine_.RecoverStripes(view_, window.first, window.count, targets, &recovered, move);
+    result.still_bad |= recovered.still_bad;
     after = AftermathOf(result, still_bad);
     for (const auto& [index, range] : recovered.rewritten_bad) {
       after.rewritten.push_back({members[index], range});
@@ -304,7 +325,7 @@ absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings
   }
   NoteMended(result);
   if (!after.rewritten.empty()) {
-    ForgetBadBlocks(after.rewritten, after.still_bad);
+    ForgetBadBlocks(after.rewritten, after.still_bad, &after.failures);
   }
   if (!after.failures.empty()) {
     return FailMembers(after.failures);

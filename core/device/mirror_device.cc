@@ -92,18 +92,42 @@ void MirrorDevice::Wait(IoRequest& request) {
   original_.Wait(request);
   if (copy != nullptr) {
     replacement_.Wait(*copy);
-    // A full file system fails nobody (I13): whoever wrote is told, and puts both back.
-    if (copy->error != ENOSPC && copy->error != EDQUOT) {
-      NoteError(copy->error);
-    } else if (request.error == 0) {
-      request.error = copy->error;
+    if (copy->error != 0) {
+      NoteFailure(request, *copy);
     }
   }
 }
 
-void MirrorDevice::NoteError(int error) {
+// What lies beside bad blocks is written apart from them.
+void MirrorDevice::NoteFailure(IoRequest& request, const IoRequest& copy) {
+  const uint64_t begin = copy.offset_bytes;
+  const uint64_t end = begin + copy.length_bytes;
+  Run run = bad_blocks_.run(begin, end);
+  if (run.end_bytes >= end) {
+    NoteRun(request, run, copy.error);
+    return;
+  }
+  for (uint64_t at = begin; at < end; at = run.end_bytes) {
+    run = bad_blocks_.run(at, end);
+    IoRequest part;
+    part.kind = copy.kind;
+    part.offset_bytes = at;
+    part.length_bytes = run.end_bytes - at;
+    AppendBuffers(copy, at - begin, part.length_bytes, &part);
+    replacement_.Submit(part);
+    replacement_.Wait(part);
+    NoteRun(request, run, part.error);
+  }
+}
+
+// A full file system fails nobody (I13): whoever wrote is told, and puts both back.
+void MirrorDevice::NoteRun(IoRequest& request, const Run& run, int error) {
   int none = 0;
-  if (error != 0) {
+  if (error == ENOSPC || error == EDQUOT) {
+    request.error = request.error == 0 ? error : request.error;
+  } else if (error != 0 && run.is_bad) {
+    bad_blocks_.still_bad();
+  } else if (error != 0) {
     replacement_error_.compare_exchange_strong(none, error, std::memory_order_acq_rel);
   }
 }

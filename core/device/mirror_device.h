@@ -4,7 +4,9 @@
 // original alone: the array flushes both.
 //
 // A replacement that fails a write fails no request. The first errno is kept, and nothing more is
-// sent to it: the array looks before it acknowledges, and lets the replacement go.
+// sent to it: the array looks before it acknowledges, and lets the replacement go. But blocks that
+// are known to be bad may fail, as those of any member: the rest of such a write is written apart
+// from them, and the array is told that they are bad still.
 //
 // Owns neither device. Thread-safe.
 
@@ -13,8 +15,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -31,11 +35,28 @@ class MirrorDevice final : public MemberDevice {
     uint64_t data_bytes = 0;                // how long it is on both
   };
 
-  // Both must outlive the mirror. The data offsets differ by a multiple of the larger alignment.
-  MirrorDevice(MemberDevice& original, MemberDevice& replacement, const Areas& areas)
-      : original_(original), replacement_(replacement), areas_(areas) {}
+  // Bytes of the replacement, from where somebody has asked on, of which all or none are known to
+  // be bad. In whole units of its alignment; a unit that is bad in part is not known to be.
+  struct Run {
+    uint64_t end_bytes = 0;
+    bool is_bad = false;
+  };
+  // What the array knows of the replacement's bad blocks: asked, and told, by whoever waits for a
+  // write, before the write is over.
+  struct BadBlocks {
+    std::function<Run(uint64_t begin_bytes, uint64_t end_bytes)> run;  // ends at end_bytes at most
+    std::function<void()> still_bad;  // a write to a run that is bad has failed
+  };
 
-  // 0, or the errno of the first write that the replacement has failed.
+  // Both must outlive the mirror. The data offsets differ by a multiple of the larger alignment.
+  MirrorDevice(MemberDevice& original, MemberDevice& replacement, const Areas& areas,
+               BadBlocks bad_blocks)
+      : original_(original),
+        replacement_(replacement),
+        areas_(areas),
+        bad_blocks_(std::move(bad_blocks)) {}
+
+  // 0, or the errno of the first write that the replacement has failed where it should not.
   int replacement_error() const { return replacement_error_.load(std::memory_order_acquire); }
 
   const std::string& path() const override { return original_.path(); }
@@ -56,11 +77,13 @@ class MirrorDevice final : public MemberDevice {
  private:
   int Check(const IoRequest& request) const;
   std::unique_ptr<IoRequest> CopyFor(const IoRequest& request) const;
-  void NoteError(int error);
+  void NoteFailure(IoRequest& request, const IoRequest& copy);
+  void NoteRun(IoRequest& request, const Run& run, int error);
 
   MemberDevice& original_;
   MemberDevice& replacement_;
   const Areas areas_;
+  const BadBlocks bad_blocks_;
   std::atomic<int> replacement_error_ = 0;
 
   absl::Mutex mutex_;

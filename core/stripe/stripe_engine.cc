@@ -334,7 +334,8 @@ void StripeEngine::Mend(StripeFacts& facts, std::span<const UnreadableBlock> blo
     const MendOutcome outcome = MendBlock(facts, block.slot, block.columns);
     if (outcome.write_error != 0) {
       if (was_bad) {
-        continue;  // and stays so
+        result->still_bad = true;
+        continue;
       }
       failed_slots.push_back(block.slot);
       if (!IsFull(outcome.write_error)) {

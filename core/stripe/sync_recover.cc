@@ -248,6 +248,7 @@ void SyncRecoverer::Write() {
     }
     const bool stays_bad =
         !IsFull(batch.error(i)) && bad_blocks != nullptr && bad_blocks->Covers(range);
+    result_->still_bad |= stays_bad;
     if (!stays_bad && !HasFailed(target)) {
       result_->target_errors.emplace_back(target, batch.error(i));
     }

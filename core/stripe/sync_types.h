@@ -64,6 +64,7 @@ struct RecoverResult {
   std::vector<std::pair<size_t, int>> target_errors;  // index of the target, errno
   // Of the targets' bad blocks, by index: absolute ranges that have been written over.
   std::vector<std::pair<size_t, ByteRange>> rewritten_bad;
+  bool still_bad = false;  // one of them could not be written: it stays on its list
 };
 
 }  // namespace mdvol

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -42,7 +43,8 @@ class ArrayBadBlocksTest : public MembersFixture {
     SyncFindings findings;
     MDVOL_ASSERT_OK(array_->CheckStripes({stripe, 1}, &findings));
     array_.fault(disk).ClearRules();
-    ASSERT_EQ(Of(disk).bad_blocks, std::vector<ByteRange>{BlockOf(disk, stripe)});
+    const std::vector<ByteRange> listed = Of(disk).bad_blocks;
+    ASSERT_EQ(std::count(listed.begin(), listed.end(), BlockOf(disk, stripe)), 1);
   }
 
   // The nth write to the block of `disk` fails.
@@ -75,6 +77,25 @@ class ArrayBadBlocksTest : public MembersFixture {
     MDVOL_ASSERT_OK(array_->FailMember(second, "by hand"));
     const absl::Status status = array_->Read(stripe * stripe_bytes, degraded);
     EXPECT_TRUE(whole == degraded || ErrnoOf(status) == EIO);
+  }
+
+  // A replacement of slot 3, with the first 12 stripes copied but for its block in stripe 9.
+  size_t ListOnReplacement() {
+    const size_t disk = array_.AddDisk();
+    EXPECT_TRUE(array_.AddMember(disk).ok());
+    MDVOL_EXPECT_OK(array_->SetReplacement(3, array_.MemberOf(disk)));
+    MDVOL_EXPECT_OK(array_->BeginRecovery());
+    for (const size_t lost : {3U, 1U, 2U}) {
+      FailWith(FaultOp::kRead, lost, BlockOf(lost, 9));
+      FailWith(FaultOp::kWrite, lost, BlockOf(lost, 9));
+    }
+    SyncFindings findings;
+    MDVOL_EXPECT_OK(array_->RecoverStripes({0, 12}, &findings));
+    EXPECT_EQ(Of(disk).bad_blocks, std::vector<ByteRange>{BlockOf(disk, 9)});
+    for (const size_t lost : {3U, 1U, 2U}) {
+      array_.fault(lost).ClearRules();
+    }
+    return disk;
   }
 
   // All that was written to the disk's data was durable before its log was.
@@ -303,20 +324,7 @@ TEST(ArrayBadBlocksRaceTest, ABlockThatALaterWriteFailedOnStaysListed) {
 
 // What a replacement gets it has, though nobody reads it there yet.
 TEST_P(ArrayBadBlocksTest, AWriteTakesWhatItHasWrittenOffTheReplacementsListToo) {
-  const size_t disk = array_.AddDisk();
-  ASSERT_TRUE(array_.AddMember(disk).ok());
-  MDVOL_ASSERT_OK(array_->SetReplacement(3, array_.MemberOf(disk)));
-  MDVOL_ASSERT_OK(array_->BeginRecovery());
-  for (const size_t lost : {3U, 1U, 2U}) {
-    FailWith(FaultOp::kRead, lost, BlockOf(lost, 9));
-    FailWith(FaultOp::kWrite, lost, BlockOf(lost, 9));
-  }
-  SyncFindings findings;
-  MDVOL_ASSERT_OK(array_->RecoverStripes({0, 12}, &findings));
-  ASSERT_EQ(Of(disk).bad_blocks, std::vector<ByteRange>{BlockOf(disk, 9)});
-  for (const size_t lost : {3U, 1U, 2U}) {
-    array_.fault(lost).ClearRules();
-  }
+  const size_t disk = ListOnReplacement();
   array_.recording().Clear();
   const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
   MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes, stripe_bytes));
@@ -325,6 +333,121 @@ TEST_P(ArrayBadBlocksTest, AWriteTakesWhatItHasWrittenOffTheReplacementsListToo)
   MDVOL_ASSERT_OK(array_.Recover());
   EXPECT_EQ(array_.CheckDiskInSlot(disk, 3), "");
   EXPECT_EQ(array_.CheckVolume(), "");
+}
+
+// What a replacement's list has is no worse than what a member's has.
+TEST_P(ArrayBadBlocksTest, AWriteThatFailsOnAListedBlockOfAReplacementFailsNobody) {
+  const size_t disk = ListOnReplacement();
+  FailWith(FaultOp::kWrite, disk, BlockOf(disk, 9));
+  const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+  MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes, stripe_bytes));
+  MDVOL_ASSERT_OK(array_.Write(8 * stripe_bytes, 3 * stripe_bytes));  // in one request a member
+  MDVOL_ASSERT_OK(array_.Zero(8 * stripe_bytes, 3 * stripe_bytes));
+  EXPECT_FALSE(Of(disk).faulty);
+  EXPECT_EQ(Of(disk).bad_blocks, std::vector<ByteRange>{BlockOf(disk, 9)});
+  MDVOL_ASSERT_OK(array_.Recover());
+  EXPECT_EQ(Of(disk).slot, 3U);
+  EXPECT_EQ(Of(disk).bad_blocks, std::vector<ByteRange>{BlockOf(disk, 9)});
+  EXPECT_EQ(array_.CheckVolume(), "");
+  EXPECT_EQ(array_.CheckVolumeWithout({5}), "");
+}
+
+// Its neighbour is not on the list.
+TEST_P(ArrayBadBlocksTest, AWriteThatFailsBesideAListedBlockOfAReplacementFailsIt) {
+  const size_t disk = ListOnReplacement();
+  FailWith(FaultOp::kWrite, disk, BlockOf(disk, 10));
+  const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+  MDVOL_ASSERT_OK(array_.Write(8 * stripe_bytes, 3 * stripe_bytes));
+  EXPECT_TRUE(Of(disk).faulty);
+  EXPECT_EQ(array_->Snapshot().degraded, 0U);
+}
+
+// A write has given the block to the replacement, and has not said so yet, when the copying comes
+// to it and fails.
+TEST(ArrayBadBlocksRaceTest, ABlockThatARecoveryFailedOnStaysListed) {
+  testing::TestArray array({.stripes = 300, .bitmap = false});
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Fill());
+  const size_t disk = array.AddDisk();
+  ASSERT_TRUE(array.AddMember(disk).ok());
+  MDVOL_ASSERT_OK(array->SetReplacement(3, array.MemberOf(disk)));
+  MDVOL_ASSERT_OK(array->BeginRecovery());
+  const auto fail = [&](FaultOp op, size_t at) {
+    array.fault(at).AddRule({.op = op,
+                             .offset_bytes = array.areas(at).data.begin + 9 * kChunk,
+                             .length_bytes = kChunk});
+  };
+  for (const size_t lost : {3U, 1U, 2U}) {
+    fail(FaultOp::kRead, lost);
+    fail(FaultOp::kWrite, lost);
+  }
+  SyncFindings findings;
+  MDVOL_ASSERT_OK(array->RecoverStripes({0, 12}, &findings));
+  array.Crash();
+  MDVOL_ASSERT_OK(array.Open());
+  const auto listed = [&] {
+    return array->Snapshot().members[*array.MemberOf(disk)].bad_blocks.size();
+  };
+  ASSERT_EQ(listed(), 1U);
+  MDVOL_ASSERT_OK(array->BeginRecovery());
+  std::atomic<bool> has_come{false};
+  array.recording().SetHook([&](const testing::RecordedRequest& request) {
+    const uint64_t far = array.areas(request.member).data.begin + 280 * kChunk;
+    if (!array.IsData(request) || !request.Touches(far, far + 1) || has_come.exchange(true)) {
+      return;
+    }
+    fail(FaultOp::kWrite, disk);
+    std::thread other([&] { MDVOL_EXPECT_OK(array->RecoverStripes({0, 12}, &findings)); });
+    other.join();
+  });
+  MDVOL_ASSERT_OK(array.Write(0, array.geometry().volume_bytes()));
+  array.recording().SetHook(nullptr);
+  ASSERT_TRUE(has_come);
+  EXPECT_EQ(listed(), 1U);
+  MDVOL_ASSERT_OK(array.Recover());
+  EXPECT_EQ(array.CheckVolume(), "");
+}
+
+// ---- Flushes ----
+
+// I11: what it should have made durable is unknown, also when it was only to take a block off.
+TEST_P(ArrayBadBlocksTest, AFlushThatFailsWhileABlockIsTakenOffFailsTheMember) {
+  for (const uint64_t nth : {1U, 2U}) {  // what was written; the log
+    MakeListed(kDisk + nth - 1, 9);
+    MakeListed(kDisk + nth - 1, 20);  // so that no generation follows, which flushes too
+    array_.fault(kDisk + nth - 1).AddRule({.op = FaultOp::kFlush, .nth = nth});
+    const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+    MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes, stripe_bytes));
+    EXPECT_TRUE(Of(kDisk + nth - 1).faulty) << nth;
+    EXPECT_EQ(array_.CheckVolume(), "");
+  }
+  EXPECT_NE(array_.EventText("member failed"), "");
+}
+
+TEST_P(ArrayBadBlocksTest, ALogThatCannotBeWrittenFailsItsMember) {
+  MakeListed(kDisk, 9);
+  FailWith(FaultOp::kWrite, kDisk, array_.areas(kDisk).bad_blocks);
+  const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+  MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes, stripe_bytes));
+  EXPECT_TRUE(Of(kDisk).faulty);
+  EXPECT_EQ(array_.CheckVolume(), "");
+}
+
+// I13
+TEST_P(ArrayBadBlocksTest, ALogThatFindsNoSpaceFailsNobody) {
+  MakeListed(kDisk, 9);
+  const ByteRange& log = array_.areas(kDisk).bad_blocks;
+  array_.fault(kDisk).AddRule({.op = FaultOp::kWrite,
+                               .error_number = ENOSPC,
+                               .offset_bytes = log.begin,
+                               .length_bytes = log.size()});
+  const uint64_t stripe_bytes = array_.geometry().stripe_bytes();
+  MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes, stripe_bytes));
+  EXPECT_FALSE(Of(kDisk).faulty);
+  EXPECT_EQ(Of(kDisk).bad_blocks.size(), 1U);
+  array_.fault(kDisk).ClearRules();
+  MDVOL_ASSERT_OK(array_.Write(9 * stripe_bytes, stripe_bytes));
+  EXPECT_TRUE(Of(kDisk).bad_blocks.empty());
 }
 
 }  // namespace

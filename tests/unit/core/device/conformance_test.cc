@@ -132,7 +132,13 @@ std::unique_ptr<MemberDevice> OpenMirror(Ground& ground, bool read_only) {
   ground.below.push_back(OpenMemory(ground, read_only));
   ground.below.push_back(NewMemoryDevice("replacement", kSizeBytes, {.alignment_bytes = 512}));
   const MirrorDevice::Areas areas{8192, 512, kSizeBytes - 8192};
-  return std::make_unique<MirrorDevice>(*ground.below.end()[-2], *ground.below.back(), areas);
+  return std::make_unique<MirrorDevice>(
+      *ground.below.end()[-2], *ground.below.back(), areas,
+      MirrorDevice::BadBlocks{.run =
+                                  [](uint64_t, uint64_t end) {
+                                    return MirrorDevice::Run{end, false};
+                                  },
+                              .still_bad = [] {}});
 }
 
 std::vector<Kind> Kinds() {

@@ -38,7 +38,18 @@ class MirrorDeviceTest : public ::testing::Test {
         replacement_(NewMemoryDevice("replacement", kReplacementOffset + kData + 12288,
                                      {.alignment_bytes = 512}),
                      &log_),
-        mirror_(original_, replacement_, {kOriginalOffset, kReplacementOffset, kData}) {}
+        mirror_(original_, replacement_, {kOriginalOffset, kReplacementOffset, kData},
+                {.run = [this](uint64_t begin, uint64_t end) { return RunOf(begin, end); },
+                 .still_bad = [this] { ++still_bad_; }}) {}
+
+  // [bad_begin_, bad_end_) of the replacement is known to be bad.
+  MirrorDevice::Run RunOf(uint64_t begin, uint64_t end) const {
+    if (begin < bad_begin_) {
+      return {std::min(bad_begin_, end), false};
+    }
+    return begin < bad_end_ ? MirrorDevice::Run{std::min(bad_end_, end), true}
+                            : MirrorDevice::Run{end, false};
+  }
 
   std::vector<std::byte> Bytes(MemberDevice& device, uint64_t offset, uint64_t length) {
     std::vector<std::byte> bytes(length);
@@ -53,6 +64,9 @@ class MirrorDeviceTest : public ::testing::Test {
     }));
   }
 
+  uint64_t bad_begin_ = 0;
+  uint64_t bad_end_ = 0;
+  int still_bad_ = 0;
   std::vector<LoggedCall> log_;
   LoggingDevice original_;
   LoggingDevice replacement_;
@@ -129,6 +143,46 @@ TEST_F(MirrorDeviceTest, AReplacementThatFailsFailsNoRequestAndIsLeftAlone) {
   EXPECT_EQ(Count("replacement", IoKind::kZero), 0u);
 }
 
+// What is known to be bad may fail, as a block of any member may; what lies beside it is written.
+TEST_F(MirrorDeviceTest, ABlockThatIsKnownToBeBadMayFail) {
+  alignas(512) std::byte data[4 * 512];
+  Prng(TestSeed("MirrorBad")).Fill(data);
+  bad_begin_ = kReplacementOffset + 1024;
+  bad_end_ = bad_begin_ + 512;
+  uint64_t fails_until = bad_end_;
+  replacement_.set_fails([&](const IoRequest& request) {
+    return request.kind != IoKind::kRead && request.offset_bytes < fails_until &&
+                   request.offset_bytes + request.length_bytes > bad_begin_
+               ? EIO
+               : 0;
+  });
+  EXPECT_EQ(Write(mirror_, kOriginalOffset, data), 0);
+  EXPECT_EQ(mirror_.replacement_error(), 0);
+  EXPECT_EQ(still_bad_, 1);
+  const std::vector<std::byte> stored = Bytes(replacement_, kReplacementOffset, sizeof(data));
+  EXPECT_TRUE(std::equal(data, data + 1024, stored.begin()));
+  EXPECT_TRUE(std::equal(data + 1536, data + 2048, stored.begin() + 1536));
+  EXPECT_EQ(Zero(mirror_, kOriginalOffset + 1024, 512), 0);
+  EXPECT_EQ(mirror_.replacement_error(), 0);
+  EXPECT_EQ(still_bad_, 2);
+  fails_until += 512;  // its neighbour, which is not known to be
+  EXPECT_EQ(Zero(mirror_, kOriginalOffset, 4 * 512), 0);
+  EXPECT_EQ(mirror_.replacement_error(), EIO);
+}
+
+// I13: so it is in a part of a write.
+TEST_F(MirrorDeviceTest, NoSpaceBesideABadBlockIsTheWritersBusiness) {
+  alignas(512) std::byte data[4 * 512] = {};
+  bad_begin_ = kReplacementOffset + 1024;
+  bad_end_ = bad_begin_ + 512;
+  replacement_.set_fails([this](const IoRequest& request) {
+    return request.offset_bytes == bad_end_ ? ENOSPC : request.length_bytes == 2048 ? EIO : 0;
+  });
+  EXPECT_EQ(Write(mirror_, kOriginalOffset, data), ENOSPC);
+  EXPECT_EQ(mirror_.replacement_error(), 0);
+  EXPECT_EQ(still_bad_, 0);
+}
+
 // I13
 TEST_F(MirrorDeviceTest, AFullFileSystemUnderTheReplacementIsTheWritersBusiness) {
   alignas(512) std::byte data[512] = {};
@@ -152,7 +206,12 @@ TEST_F(MirrorDeviceTest, TheOriginalsErrorIsTheRequests) {
 TEST(MirrorDeviceThreadsTest, ManyThreadsWriteAtOnce) {
   auto original = NewMemoryDevice("original", kOriginalOffset + kData);
   auto replacement = NewMemoryDevice("replacement", kReplacementOffset + kData);
-  MirrorDevice mirror(*original, *replacement, {kOriginalOffset, kReplacementOffset, kData});
+  MirrorDevice mirror(*original, *replacement, {kOriginalOffset, kReplacementOffset, kData},
+                      {.run =
+                           [](uint64_t, uint64_t end) {
+                             return MirrorDevice::Run{end, false};
+                           },
+                       .still_bad = [] {}});
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < 4; ++t) {
     threads.emplace_back([&mirror, t] {
