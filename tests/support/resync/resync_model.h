@@ -41,6 +41,7 @@ class ResyncModel {
   ResyncModel(const ResyncModelSpec& spec, ResyncPacing* policy);
 
   void SetJobs(uint32_t jobs);  // users come and go, at the end of their requests
+  void SetSpeedMax(uint64_t bytes) { facts_.speed_max = bytes; }
   void Run(uint64_t ns);
 
   struct Counts {
