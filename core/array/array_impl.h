@@ -336,6 +336,7 @@ class ArrayImpl final : public Array {
   void MarkCleanWhenIdle();
   bool OwesParity() const;
   void RetryOwedParity();
+  void ForgetOwedParts();
   bool RecomputeOwed(uint64_t stripe);
   bool RecomputeDoubt();
   bool RecomputeAndForget(StripeRange range);

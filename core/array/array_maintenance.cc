@@ -29,7 +29,7 @@ uint64_t ArrayImpl::RunMaintenance() {
   }
   const uint64_t now = clock_.NowNs();
   uint64_t next = kNever;
-  if (OwesParity() || doubt_awaits_space_.load(std::memory_order_acquire)) {
+  if (OwesParity() || doubt_awaits_space_.load(std::memory_order_acquire) || engine_.OwesParts()) {
     if (owed_is_fresh_.exchange(false) || now >= next_retry_ns_) {
       RetryOwedParity();
       next_retry_ns_ = now + kRetryNs;
@@ -122,6 +122,19 @@ void ArrayImpl::RetryOwedParity() {
   }
   if (doubt_awaits_space_.exchange(false) && !RecomputeDoubt()) {
     doubt_awaits_space_.store(true, std::memory_order_release);
+  }
+  ForgetOwedParts();
+}
+
+// The engine cannot tell by itself when what it keeps most coarsely has been paid: it has when
+// nothing is owed here, where no write may have come to owe without having said so.
+void ArrayImpl::ForgetOwedParts() {
+  if (!engine_.OwesParts()) {
+    return;
+  }
+  GateClosure closed(writes_gate_);
+  if (doubt_.empty() && !OwesParity()) {
+    engine_.ForgetOwedParts();
   }
 }
 

@@ -55,7 +55,7 @@ class StripeEngine {
       : geometry_(geometry),
         in_doubt_(std::move(in_doubt)),
         policies_(policies),
-        unsettled_(geometry.chunk_bytes()) {}
+        unsettled_(geometry.chunk_bytes(), geometry.stripe_count()) {}
 
   void set_rmw_level(uint32_t level) { rmw_level_.store(level, std::memory_order_relaxed); }
   uint32_t rmw_level() const { return rmw_level_.load(std::memory_order_relaxed); }
@@ -104,6 +104,11 @@ class StripeEngine {
   // The first stripe in which a write to the slot has failed, or was left out because of that; to
   // be asked before MembersChanged.
   std::optional<uint64_t> FirstStale(uint32_t slot) const { return unsettled_.FirstStale(slot); }
+
+  // What is owed may be more than is kept stripe by stripe. Whoever keeps account of it tells when
+  // nothing is owed any more, and no write is in flight.
+  bool OwesParts() const { return unsettled_.OwesParts(); }
+  void ForgetOwedParts() { unsettled_.ForgetParts(); }
 
   // To be called when a slot has lost or gained its member, before the next call with the new view.
   void MembersChanged(const MemberView& members) { unsettled_.MembersChanged(members); }

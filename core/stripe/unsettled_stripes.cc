@@ -24,16 +24,51 @@ void UnsettledStripes::NoteStale(const StripeFacts& facts, const MemberError& er
 void UnsettledStripes::NoteOwedParity(uint64_t stripe, ColumnRange columns) {
   absl::MutexLock lock(&mutex_);
   if (stripes_.size() >= kMostDetailed && !stripes_.contains(stripe)) {
-    if (!IsOwedWhole(stripe)) {
-      owed_whole_[stripe / kRegionStripes].set(stripe % kRegionStripes);
-      ++owed_whole_count_;
-    }
+    NoteOwedWhole(stripe);
     UpdateCount();
     return;
   }
   ColumnRanges& owed = stripes_[stripe].owed;
   Subtract(columns, &owed);
   owed.push_back(columns);
+  UpdateCount();
+}
+
+void UnsettledStripes::NoteOwedWhole(uint64_t stripe) {
+  if (IsOwedWhole(stripe) || IsInOwedPart(stripe)) {
+    return;
+  }
+  const uint64_t region = stripe / kRegionStripes;
+  if (owed_whole_.size() < kMostRegions || owed_whole_.contains(region)) {
+    owed_whole_[region].set(stripe % kRegionStripes);
+    ++owed_whole_count_;
+    return;
+  }
+  const uint64_t part = stripe / stripes_per_part_;
+  if (part >= owed_parts_.size()) {
+    owed_parts_.resize(part + 1);
+  }
+  owed_parts_[part] = true;
+  ++owed_part_count_;
+}
+
+bool UnsettledStripes::IsInOwedPart(uint64_t stripe) const {
+  const uint64_t part = stripe / stripes_per_part_;
+  return part < owed_parts_.size() && owed_parts_[part];
+}
+
+bool UnsettledStripes::OwesParts() const {
+  if (IsEmpty()) {
+    return false;
+  }
+  absl::MutexLock lock(&mutex_);
+  return owed_part_count_ != 0;
+}
+
+void UnsettledStripes::ForgetParts() {
+  absl::MutexLock lock(&mutex_);
+  owed_parts_.clear();
+  owed_part_count_ = 0;
   UpdateCount();
 }
 
@@ -67,7 +102,7 @@ void UnsettledStripes::ApplyTo(StripeFacts& facts, MemberErrors* errors) {
     return;
   }
   absl::MutexLock lock(&mutex_);
-  if (IsOwedWhole(facts.stripe())) {
+  if (IsOwedWhole(facts.stripe()) || IsInOwedPart(facts.stripe())) {
     facts.MarkParityOwed({0, chunk_bytes_});
   }
   const auto found = stripes_.find(facts.stripe());

@@ -20,7 +20,7 @@ class UnsettledStripesTest : public ::testing::Test {
   StripeFacts Facts(uint64_t stripe) { return {rig_.geometry(), rig_.view(), stripe}; }
 
   StripeRig rig_{testing::RigOptions{}};
-  UnsettledStripes unsettled_{rig_.geometry().chunk_bytes()};
+  UnsettledStripes unsettled_{rig_.geometry().chunk_bytes(), uint64_t{1} << 40};
   MemberErrors errors_;
 };
 
@@ -151,6 +151,49 @@ TEST_F(UnsettledStripesTest, OfVeryManyStripesOneBitIsKept) {
     unsettled_.ParityRewritten(stripe, {0, chunk_bytes});
   }
   EXPECT_EQ(unsettled_.size(), 0u);
+}
+
+// I10: however they are scattered.
+TEST_F(UnsettledStripesTest, OfVeryManyRegionsOneBitAPartIsKept) {
+  constexpr uint64_t kRegion = 1024;
+  constexpr uint64_t kPart = (uint64_t{1} << 40) / UnsettledStripes::kMostParts;
+  const uint64_t regions = UnsettledStripes::kMostRegions;
+  const auto owes = [&](uint64_t stripe) {
+    StripeFacts facts = Facts(stripe);
+    unsettled_.ApplyTo(facts, &errors_);
+    return facts.OwesParity(kChunk);
+  };
+  for (uint64_t stripe = 0; stripe < UnsettledStripes::kMostDetailed; ++stripe) {
+    unsettled_.NoteOwedParity(stripe, kChunk);
+  }
+  const uint64_t first = UnsettledStripes::kMostDetailed;
+  for (uint64_t region = 0; region < regions; ++region) {
+    unsettled_.NoteOwedParity(first + region * kRegion, kChunk);
+  }
+  EXPECT_FALSE(unsettled_.OwesParts());
+  const uint64_t far = 5 * kPart + 77;
+  for (int round = 0; round < 2; ++round) {  // noted twice, it counts once
+    unsettled_.NoteOwedParity(far, kChunk);
+    unsettled_.NoteOwedParity(far + 1, kChunk);
+    EXPECT_TRUE(unsettled_.OwesParts());
+    EXPECT_EQ(unsettled_.size(), first + regions + kPart);
+  }
+  unsettled_.NoteOwedParity(first + 1, kChunk);  // in a region that there is
+  EXPECT_EQ(unsettled_.size(), first + regions + kPart + 1);
+  EXPECT_TRUE(owes(first));
+  EXPECT_FALSE(owes(first + 2));
+  EXPECT_TRUE(owes(5 * kPart));
+  EXPECT_TRUE(owes(6 * kPart - 1));
+  EXPECT_FALSE(owes(5 * kPart - 1));
+  EXPECT_FALSE(owes(6 * kPart));
+  EXPECT_FALSE(owes(9 * kPart));
+  unsettled_.ParityRewritten(far, kChunk);
+  EXPECT_TRUE(owes(far));
+  unsettled_.ForgetParts();
+  EXPECT_FALSE(unsettled_.OwesParts());
+  EXPECT_FALSE(owes(far));
+  EXPECT_TRUE(owes(first));
+  EXPECT_EQ(unsettled_.size(), first + regions + 1);
 }
 
 }  // namespace
