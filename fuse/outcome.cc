@@ -70,7 +70,7 @@ StopOutcome OutcomeOf(const absl::Status& stopped, const Array& array) {
   }
   return {
       .status = stopped,
-      .warning = array.NextDoubt(0).has_value()
+      .warning = !left.awaits_space && array.NextDoubt(0).has_value()
                      ? "some stripes still await their resync: nothing is lost; it goes on when "
                        "the array is mounted again"
                      : "some stripes await their parity, for the file system of a member is "

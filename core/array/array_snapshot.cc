@@ -90,6 +90,7 @@ ArraySnapshot ArrayImpl::Snapshot() const {
     absl::MutexLock lock(&state_);
     result.events = events_count_;
     result.updated_s = updated_us_ / 1000000;
+    result.awaits_space = !owed_.empty() || doubt_awaits_space_.load(std::memory_order_acquire);
     uint32_t in_sync = 0;
     result.minor = minor_;
     for (const auto& member : members_) {

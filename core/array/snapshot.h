@@ -70,7 +70,9 @@ struct ArraySnapshot {
   uint64_t array_bytes = 0;
   ArrayState state = ArrayState::kClean;
   bool read_only = false;
-  bool dirty = false;     // as the superblocks say: not stopped, or being written
+  bool dirty = false;  // as the superblocks say: not stopped, or being written
+  // Some stripes wait for their parity until a full file system has room again.
+  bool awaits_space = false;
   uint32_t degraded = 0;  // slots without an in-sync member
   uint64_t events = 0;
   uint64_t resync_bytes = 0;  // kResyncDone when in sync

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -47,6 +48,7 @@ struct FakeArrayState {
   std::atomic<int> stop_error{0};
   std::atomic<bool> broken{false};        // lost a third member
   std::atomic<bool> stays_dirty{false};   // a stop is none that makes it clean
+  std::atomic<bool> in_doubt{false};      // its first stripe is
   std::atomic<bool> dies_at_stop{false};  // the process, as if killed
   std::atomic<bool> read_only{false};
   std::atomic<uint32_t> read_sleep_us{0};  // each read takes that long
@@ -125,6 +127,10 @@ class FakeArray final : public Array {
   }
 
   const ArrayGeometry& geometry() const override { return geometry_; }
+  std::optional<StripeRange> NextDoubt(uint64_t from_stripe) const override {
+    return state_->in_doubt && from_stripe == 0 ? std::optional(StripeRange{0, 1}) : std::nullopt;
+  }
+
   bool read_only() const override { return state_->read_only; }
 
   absl::Status Read(uint64_t offset_bytes, std::span<std::byte> out) override {

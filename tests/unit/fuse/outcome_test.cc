@@ -11,10 +11,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/status.h"
+#include "tests/support/fake_array.h"
 
 namespace mdvol {
 namespace {
@@ -126,6 +128,16 @@ TEST(OutcomeTest, WhoGivesUpTakesNoPlace) {
 TEST(OutcomeTest, ANameThatIsNoneIsRefused) {
   EXPECT_EQ(ErrnoOf(AskForOutcome("", ::getpid()).status()), EINVAL);
   EXPECT_EQ(ErrnoOf(AskForOutcome(std::string(108, 'x'), ::getpid()).status()), EINVAL);
+}
+
+// What is in doubt for want of space waits for room, not for a resync alone.
+TEST(OutcomeTest, DoubtThatAwaitsSpaceAsksForRoom) {
+  testing::FakeArray array(std::make_shared<testing::FakeArrayState>());
+  array.ChangeSnapshot([](ArraySnapshot& snapshot) { snapshot.dirty = true; });
+  array.state().in_doubt = true;
+  EXPECT_THAT(OutcomeOf(absl::OkStatus(), array).warning, HasSubstr("await their resync"));
+  array.ChangeSnapshot([](ArraySnapshot& snapshot) { snapshot.awaits_space = true; });
+  EXPECT_THAT(OutcomeOf(absl::OkStatus(), array).warning, HasSubstr("make room"));
 }
 
 }  // namespace

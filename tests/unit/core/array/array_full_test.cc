@@ -336,10 +336,13 @@ TEST(ArrayFullManyTest, WhatIsOwedInManyStripesIsKeptAsDoubt) {
     FillUp(array, disk, array.areas(disk).data);
   }
   MDVOL_EXPECT_ERRNO(array.Fill(), ENOSPC);
+  EXPECT_TRUE(array->NextDoubt(0).has_value());
+  EXPECT_TRUE(array->Snapshot().awaits_space);
   for (const size_t disk : {0U, 1U, 2U, 3U}) {
     array.fault(disk).ClearRules();
   }
   LetTimePass(array);
+  EXPECT_FALSE(array->Snapshot().awaits_space);
   EXPECT_FALSE(array->NextDoubt(0).has_value());
   EXPECT_FALSE(array->Snapshot().dirty);
   EXPECT_TRUE(array.InconsistentStripes().empty());
