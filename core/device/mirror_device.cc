@@ -29,6 +29,8 @@ void AppendBuffers(const IoRequest& from, uint64_t skip_bytes, uint64_t length_b
   }
 }
 
+bool IsFull(int error) { return error == ENOSPC || error == EDQUOT; }
+
 }  // namespace
 
 uint32_t MirrorDevice::alignment_bytes() const {
@@ -93,18 +95,20 @@ void MirrorDevice::Wait(IoRequest& request) {
   if (copy != nullptr) {
     replacement_.Wait(*copy);
     if (copy->error != 0) {
-      NoteFailure(request, *copy);
+      NoteFailure(*copy);
+    } else if (IsFull(request.error)) {
+      NoteError(request.error);  // of the two only the replacement has the new bytes
     }
   }
 }
 
 // What lies beside bad blocks is written apart from them.
-void MirrorDevice::NoteFailure(IoRequest& request, const IoRequest& copy) {
+void MirrorDevice::NoteFailure(const IoRequest& copy) {
   const uint64_t begin = copy.offset_bytes;
   const uint64_t end = begin + copy.length_bytes;
   Run run = bad_blocks_.run(begin, end);
   if (run.end_bytes >= end) {
-    NoteRun(request, run, copy.error);
+    NoteRun(run, copy.error);
     return;
   }
   for (uint64_t at = begin; at < end; at = run.end_bytes) {
@@ -116,20 +120,21 @@ void MirrorDevice::NoteFailure(IoRequest& request, const IoRequest& copy) {
     AppendBuffers(copy, at - begin, part.length_bytes, &part);
     replacement_.Submit(part);
     replacement_.Wait(part);
-    NoteRun(request, run, part.error);
+    NoteRun(run, part.error);
   }
 }
 
-// A full file system fails nobody (I13): whoever wrote is told, and puts both back.
-void MirrorDevice::NoteRun(IoRequest& request, const Run& run, int error) {
-  int none = 0;
-  if (error == ENOSPC || error == EDQUOT) {
-    request.error = request.error == 0 ? error : request.error;
-  } else if (error != 0 && run.is_bad) {
+void MirrorDevice::NoteRun(const Run& run, int error) {
+  if (error != 0 && run.is_bad && !IsFull(error)) {
     bad_blocks_.still_bad();
   } else if (error != 0) {
-    replacement_error_.compare_exchange_strong(none, error, std::memory_order_acq_rel);
+    NoteError(error);
   }
+}
+
+void MirrorDevice::NoteError(int error) {
+  int none = 0;
+  replacement_error_.compare_exchange_strong(none, error, std::memory_order_acq_rel);
 }
 
 }  // namespace mdvol

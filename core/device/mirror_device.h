@@ -4,9 +4,11 @@
 // original alone: the array flushes both.
 //
 // A replacement that fails a write fails no request. The first errno is kept, and nothing more is
-// sent to it: the array looks before it acknowledges, and lets the replacement go. But blocks that
-// are known to be bad may fail, as those of any member: the rest of such a write is written apart
-// from them, and the array is told that they are bad still.
+// sent to it: the array looks before it acknowledges, and lets the replacement go. So too when
+// either of the two has no space (I13 is for members that the array needs): the original stays, and
+// where the two differ nobody could tell. An original that fails a write otherwise is failed
+// itself. But blocks that are known to be bad may fail, as those of any member: the rest of such a
+// write is written apart from them, and the array is told that they are bad still.
 //
 // Owns neither device. Thread-safe.
 
@@ -56,7 +58,7 @@ class MirrorDevice final : public MemberDevice {
         areas_(areas),
         bad_blocks_(std::move(bad_blocks)) {}
 
-  // 0, or the errno of the first write that the replacement has failed where it should not.
+  // 0, or the errno of the first write after which the two may differ.
   int replacement_error() const { return replacement_error_.load(std::memory_order_acquire); }
 
   const std::string& path() const override { return original_.path(); }
@@ -77,8 +79,9 @@ class MirrorDevice final : public MemberDevice {
  private:
   int Check(const IoRequest& request) const;
   std::unique_ptr<IoRequest> CopyFor(const IoRequest& request) const;
-  void NoteFailure(IoRequest& request, const IoRequest& copy);
-  void NoteRun(IoRequest& request, const Run& run, int error);
+  void NoteFailure(const IoRequest& copy);
+  void NoteRun(const Run& run, int error);
+  void NoteError(int error);
 
   MemberDevice& original_;
   MemberDevice& replacement_;

@@ -170,29 +170,32 @@ TEST_F(MirrorDeviceTest, ABlockThatIsKnownToBeBadMayFail) {
   EXPECT_EQ(mirror_.replacement_error(), EIO);
 }
 
-// I13: so it is in a part of a write.
-TEST_F(MirrorDeviceTest, NoSpaceBesideABadBlockIsTheWritersBusiness) {
+// So it is in a part of a write.
+TEST_F(MirrorDeviceTest, NoSpaceBesideABadBlockIsTheReplacementsError) {
   alignas(512) std::byte data[4 * 512] = {};
   bad_begin_ = kReplacementOffset + 1024;
   bad_end_ = bad_begin_ + 512;
   replacement_.set_fails([this](const IoRequest& request) {
     return request.offset_bytes == bad_end_ ? ENOSPC : request.length_bytes == 2048 ? EIO : 0;
   });
-  EXPECT_EQ(Write(mirror_, kOriginalOffset, data), ENOSPC);
-  EXPECT_EQ(mirror_.replacement_error(), 0);
+  EXPECT_EQ(Write(mirror_, kOriginalOffset, data), 0);
+  EXPECT_EQ(mirror_.replacement_error(), ENOSPC);
   EXPECT_EQ(still_bad_, 0);
 }
 
-// I13
-TEST_F(MirrorDeviceTest, AFullFileSystemUnderTheReplacementIsTheWritersBusiness) {
+TEST_F(MirrorDeviceTest, AReplacementWithoutSpaceFailsNoRequest) {
   alignas(512) std::byte data[512] = {};
-  for (const int error : {ENOSPC, EDQUOT}) {
-    replacement_.set_fails([error](const IoRequest&) { return error; });
-    EXPECT_EQ(Write(mirror_, kOriginalOffset, data), error);
-    EXPECT_EQ(mirror_.replacement_error(), 0);
-  }
-  original_.set_fails([](const IoRequest&) { return EIO; });
-  EXPECT_EQ(Write(mirror_, kOriginalOffset, data), EIO);
+  replacement_.set_fails([](const IoRequest&) { return EDQUOT; });
+  EXPECT_EQ(Write(mirror_, kOriginalOffset, data), 0);
+  EXPECT_EQ(mirror_.replacement_error(), EDQUOT);
+}
+
+// The original stays as it was, and the replacement has the new bytes: nobody could tell where.
+TEST_F(MirrorDeviceTest, AnOriginalWithoutSpaceLetsTheReplacementGo) {
+  alignas(512) std::byte data[512] = {};
+  original_.set_fails([](const IoRequest&) { return ENOSPC; });
+  EXPECT_EQ(Write(mirror_, kOriginalOffset, data), ENOSPC);
+  EXPECT_EQ(mirror_.replacement_error(), ENOSPC);
 }
 
 TEST_F(MirrorDeviceTest, TheOriginalsErrorIsTheRequests) {
