@@ -84,11 +84,14 @@ VolumeFileOptions FileOptions(const VolumeConfig& config) {
   return options;
 }
 
-ArrayOptions StartOptions(const ArrayConfig& config, const PolicySet& policies) {
+ArrayOptions StartOptions(const Config& config, const PolicySet& policies) {
   ArrayOptions options;
-  options.assembly.force = config.force.value_or(false);
-  options.assembly.run = config.run.value_or(false);
-  options.assembly.read_only = config.read_only.value_or(false);
+  options.assembly.force = config.array.force.value_or(false);
+  options.assembly.run = config.array.run.value_or(false);
+  options.assembly.read_only = config.array.read_only.value_or(false);
+  if (config.cache.stripe_cache_size.has_value()) {
+    options.stripe_cache_size = static_cast<uint32_t>(*config.cache.stripe_cache_size);
+  }
   options.policies = &policies;
   return options;
 }
@@ -257,7 +260,7 @@ absl::Status ServeMount(const MountRequest& request, const ReportReady& report_r
   MDVOL_ASSIGN_OR_RETURN(OpenedMembers opened, OpenMembers(request.config, SystemClock()));
   MDVOL_ASSIGN_OR_RETURN(
       const std::unique_ptr<Array> array,
-      Array::Start(std::move(opened.members), StartOptions(request.config.array, policies.set),
+      Array::Start(std::move(opened.members), StartOptions(request.config, policies.set),
                    SystemClock(), events));
   guard.reset();
   const absl::Status served =

@@ -1,5 +1,7 @@
-// degraded_read "bypass": what can be read is read for its own sake, a lost chunk is rebuilt from
-// its own columns, and nothing is kept: md before 4.1.
+// degraded_read "bypass": md before 4.1. A chunk whose member is there is read straight from it. A
+// chunk whose member is not is rebuilt from the same bytes of all others, whatever of them has been
+// read before or is wanted besides, and nothing is kept. A stream with one member of n lost reads
+// ((n-2)/n * (d-1 + n-1) + 2/n * d) / d bytes for each of its own, d = n-2: 1.8 at 10 members.
 
 #ifndef MDVOL_POLICIES_BYPASS_H_
 #define MDVOL_POLICIES_BYPASS_H_
@@ -11,7 +13,9 @@ namespace mdvol {
 class BypassReads final : public DegradedRead {
  public:
   explicit BypassReads(PolicyNumbers /*numbers*/) {}
-  DegradedReadDecision Decide(const DegradedReadFacts& /*facts*/) override { return {}; }
+  DegradedReadDecision Decide(const DegradedReadFacts& /*facts*/) override {
+    return {.apart = true, .all_survivors = true};
+  }
 };
 
 }  // namespace mdvol

@@ -10,6 +10,7 @@
 
 #include "core/base/status.h"
 #include "policies/adaptive_pacing.h"
+#include "policies/adaptive_reads.h"
 #include "policies/bypass.h"
 #include "policies/extent.h"
 #include "policies/inline_parity.h"
@@ -18,6 +19,7 @@
 #include "policies/md_6_16.h"
 #include "policies/plug.h"
 #include "policies/raid5d.h"
+#include "policies/stripe_cache_reads.h"
 #include "policies/unlimited.h"
 #include "policies/unthrottled.h"
 
@@ -25,9 +27,16 @@ namespace mdvol {
 namespace {
 
 constexpr std::array kPolicies{
+    Entry<AdaptiveReads>("adaptive",
+                         "a random read costs what it must, a stream over lost chunks reads each "
+                         "byte once",
+                         AdaptiveReads::kOptions),
     Entry<BypassReads>("bypass",
-                       "reads only what was asked for; a lost chunk is rebuilt from the same bytes "
-                       "of the survivors"),
+                       "live chunks straight from their members, lost ones from all others, "
+                       "nothing kept: md before 4.1"),
+    Entry<StripeCacheReads>("stripe-cache",
+                            "every read through the stripe cache, 4 KiB of each member at a time: "
+                            "md since 4.1"),
     Entry<AdaptivePacing>("adaptive",
                           "takes from users what latency_share grants, all while there are none; "
                           "large windows, rests measured by what they cost",

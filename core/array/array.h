@@ -60,6 +60,7 @@ struct ArrayOptions {
   // The state of the volume's policies and knobs, md's defaults.
   uint32_t rmw_level = 1;
   uint32_t safe_mode_delay_ms = 200;
+  std::optional<uint32_t> stripe_cache_size;  // lanes; none: DefaultStripeCacheLanes
   // What the engine's choices follow; outlives the array. Null: the simplest of each family.
   const PolicySet* policies = nullptr;
 };
@@ -182,6 +183,8 @@ class Array : public Volume {
   virtual absl::Status SetRmwLevel(uint32_t level) = 0;      // 0..2
   virtual void SetSafeModeDelay(uint32_t milliseconds) = 0;  // 0: never marked clean by itself
   virtual void SetMaxReadErrors(uint32_t count) = 0;
+  // In lanes, each of 4 KiB on every member; 17 to 32768, as in md.
+  virtual absl::Status SetStripeCacheSize(uint32_t lanes) = 0;
   // 1 second to a day; EINVAL without a bitmap.
   virtual absl::Status SetBitmapTimeBase(uint32_t seconds) = 0;
   // array_state "clean": marks clean now if nothing is in flight, "readonly" and "active": from and

@@ -157,6 +157,7 @@ class ArrayImpl final : public Array {
   absl::Status SetRmwLevel(uint32_t level) override;
   void SetSafeModeDelay(uint32_t milliseconds) override;
   void SetMaxReadErrors(uint32_t count) override;
+  absl::Status SetStripeCacheSize(uint32_t lanes) override;
   absl::Status SetBitmapTimeBase(uint32_t seconds) override;
   absl::Status SetState(std::string_view word) override;
 

@@ -39,6 +39,9 @@ absl::Status ArrayImpl::Read(uint64_t offset_bytes, std::span<std::byte> out) {
     result = engine_.Read(view_, offset_bytes, out);
     after = AftermathOf(result, still_bad);
   }
+  if (result.wants_upkeep) {
+    PokeMaintenance();
+  }
   return SettleRead(result, after);
 }
 

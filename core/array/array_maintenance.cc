@@ -24,11 +24,11 @@ constexpr uint64_t kRetryStripes = 1024;  // at once, so that a transition need 
 }  // namespace
 
 uint64_t ArrayImpl::RunMaintenance() {
-  if (read_only() || failed_.load(std::memory_order_acquire)) {
-    return kNever;
-  }
   const uint64_t now = clock_.NowNs();
-  uint64_t next = kNever;
+  uint64_t next = engine_.cache().Expire(now);
+  if (read_only() || failed_.load(std::memory_order_acquire)) {
+    return next;
+  }
   if (OwesParity() || doubt_awaits_space_.load(std::memory_order_acquire) || engine_.OwesParts()) {
     if (owed_is_fresh_.exchange(false) || now >= next_retry_ns_) {
       RetryOwedParity();
@@ -206,7 +206,7 @@ void ArrayImpl::EndDoubt(StripeRange stripes, uint64_t begun) {
 // ---- The thread ----
 
 void ArrayImpl::StartMaintenance() {
-  if (!read_only() && !maintenance_.joinable()) {
+  if (!maintenance_.joinable()) {
     maintenance_ = std::thread([this] { MaintenanceLoop(); });
   }
 }

@@ -74,6 +74,8 @@ ArraySnapshot ArrayImpl::Snapshot() const {
   result.read_only = read_only();
   result.created_s = MdTimeSeconds(reference_.ctime);
   result.rmw_level = engine_.rmw_level();
+  result.stripe_cache_size = engine_.cache().size();
+  result.stripe_cache_active = engine_.cache().active();
   result.safe_mode_delay_ms = safe_mode_delay_ms_.load();
   result.max_read_errors = max_read_errors_.load();
   const bool dirty = dirty_.load(std::memory_order_acquire);
@@ -130,6 +132,15 @@ void ArrayImpl::SetSafeModeDelay(uint32_t milliseconds) {
 }
 
 void ArrayImpl::SetMaxReadErrors(uint32_t count) { max_read_errors_.store(count); }
+
+absl::Status ArrayImpl::SetStripeCacheSize(uint32_t lanes) {
+  if (lanes < kMinStripeCacheLanes || lanes > kMaxStripeCacheLanes) {
+    return ErrnoStatus(EINVAL, absl::StrCat("stripe_cache_size ", lanes, ": must be ",
+                                            kMinStripeCacheLanes, " to ", kMaxStripeCacheLanes));
+  }
+  engine_.cache().Resize(lanes);
+  return absl::OkStatus();
+}
 
 absl::Status ArrayImpl::SetBitmapTimeBase(uint32_t seconds) {
   if (intent_ == nullptr) {

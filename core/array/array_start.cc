@@ -61,10 +61,13 @@ ArrayImpl::ArrayImpl(const ArrayGeometry& geometry, const ArrayOptions& options,
       events_(events),
       doubt_(geometry.stripe_count(), stripes_per_doubt),
       engine_(
-          geometry, [this](uint64_t stripe) { return doubt_.Contains(stripe); }, options.policies),
+          geometry, [this](uint64_t stripe) { return doubt_.Contains(stripe); }, options.policies,
+          clock),
       read_only_(options.assembly.read_only),
       safe_mode_delay_ms_(options.safe_mode_delay_ms) {
   engine_.set_rmw_level(options.rmw_level);
+  engine_.cache().Resize(
+      options.stripe_cache_size.value_or(DefaultStripeCacheLanes(geometry.raid_disks())));
 }
 
 absl::StatusOr<std::unique_ptr<Array>> Array::Start(std::vector<LoadedMember> members,

@@ -81,6 +81,8 @@ struct ArraySnapshot {
   uint32_t rmw_level = 1;
   uint32_t safe_mode_delay_ms = 200;
   uint32_t max_read_errors = 20;
+  uint32_t stripe_cache_size = 0;    // lanes
+  uint32_t stripe_cache_active = 0;  // of them, those that hold something
   uint64_t mismatch_cnt = 0;
   std::optional<BitmapSnapshot> bitmap;
   std::vector<MemberSnapshot> members;

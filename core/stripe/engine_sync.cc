@@ -120,6 +120,9 @@ std::vector<SyncStripe> StripeEngine::MakeWindow(const MemberView& members, Stri
   for (uint64_t i = 0; i < held.count; ++i) {
     SyncStripe& stripe = window.emplace_back(geometry_, members, held.first + i);
     stripe.facts.set_parity_trusted(!in_doubt_(held.first + i));
+    if (action != StripeSync::kCheck) {
+      cache_.Drop(held.first + i);  // what is led may be changed
+    }
     unsettled_.ApplyTo(stripe.facts, &stripe.member_errors);
     const bool repairs = action == StripeSync::kLocate || action == StripeSync::kParity;
     stripe.action = repairs && !stripe.facts.parity_trusted() ? StripeSync::kRecompute : action;

@@ -38,6 +38,16 @@ bool PlanRead(const StripeFacts& facts, std::span<const WantedExtent> wanted, Co
   return true;
 }
 
+void AddAllSurvivors(const StripeFacts& facts, ColumnRange columns, DecodeSet* plan) {
+  for (const uint32_t slot : {facts.roles().p_slot(), facts.roles().q_slot()}) {
+    auto& slots = plan->read_slots;
+    if (facts.Readable(slot, columns) &&
+        std::find(slots.begin(), slots.end(), slot) == slots.end()) {
+      slots.push_back(slot);
+    }
+  }
+}
+
 void ReadExecutor::Run() {
   PlanPieces();
   while (!pieces_.empty()) {
@@ -84,6 +94,9 @@ bool ReadExecutor::Prepare(const Piece& piece) {
   if (!PlanRead(facts, piece.step->wanted, piece.columns, &unit.plan)) {
     piece.step->error = EIO;
     return true;
+  }
+  if (piece.step->all_survivors && !unit.plan.lost_slots.empty()) {
+    AddAllSurvivors(facts, piece.columns, &unit.plan);
   }
   unit.bytes.resize(facts.geometry().raid_disks());
   const auto place = [&](uint32_t slot) {

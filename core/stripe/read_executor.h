@@ -45,11 +45,22 @@ struct ReadStep {
   StripeFacts facts;
   WantedList wanted;          // sorted, disjoint
   bool lane_by_lane = false;  // a read has failed there already
+  // Where a lost chunk is wanted, the parity that is not needed is read too.
+  bool all_survivors = false;
+  // Wished for: through the stripe cache (CachedReader), which then takes out of `wanted` what it
+  // has served.
+  bool keep = false;
+  uint64_t ahead_bytes = 0;  // a multiple of kLaneBytes
+  uint64_t retention_ns = 0;
+  bool until_delivered = false;
 
   int error = 0;  // EIO when more than two blocks of a wanted column are lost, or it cannot be told
                   // what a lost one held
   absl::InlinedVector<UnreadableBlock, 1> read_errors;  // newly met
 };
+
+// Adds to the plan of a reconstruction what could be read besides.
+void AddAllSurvivors(const StripeFacts& facts, ColumnRange columns, DecodeSet* plan);
 
 // The slots to read for a piece in which the data chunks `wanted` are asked for, and what has to be
 // recovered: nothing when all of them can be read. False: impossible. Pure.

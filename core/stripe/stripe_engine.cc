@@ -9,6 +9,8 @@
 
 #include "core/base/aligned_buffer.h"
 #include "core/base/units.h"
+#include "core/stripe/cached_reader.h"
+#include "core/stripe/chunks.h"
 #include "core/stripe/io_errors.h"
 #include "core/stripe/mend.h"
 
@@ -18,23 +20,6 @@ namespace {
 // Bounds of a step: so many stripes are led at once at most, so many reconstructed from at once.
 constexpr size_t kStripesPerStep = 256;
 constexpr uint64_t kZeroChunksPerPart = 16384;
-
-// Calls visit(stripe, data_index, columns, offset in the request) for every chunk that the range
-// touches, in volume order.
-template <typename Visit>
-void ForEachChunk(const ArrayGeometry& geometry, uint64_t offset_bytes, uint64_t length_bytes,
-                  Visit visit) {
-  uint64_t done = 0;
-  while (done < length_bytes) {
-    const uint64_t chunk_number = (offset_bytes + done) >> geometry.chunk_shift();
-    const uint64_t begin = (offset_bytes + done) & (geometry.chunk_bytes() - 1);
-    const uint64_t end = std::min(geometry.chunk_bytes(), begin + (length_bytes - done));
-    visit(chunk_number / geometry.data_disks(),
-          static_cast<uint32_t>(chunk_number % geometry.data_disks()), ColumnRange{begin, end},
-          done);
-    done += end - begin;
-  }
-}
 
 template <typename List>
 void Append(const List& more, List* list) {
@@ -110,6 +95,7 @@ EngineResult StripeEngine::Zero(const MemberView& members, uint64_t offset_bytes
 
 void StripeEngine::AddStep(const MemberView& members, uint64_t stripe,
                            std::span<StripeWrite* const> group, std::vector<StripeStep>* steps) {
+  cache_.Drop(stripe);
   StripeStep& step = steps->emplace_back(geometry_, members, stripe);
   step.facts.set_parity_trusted(!in_doubt_(stripe));
   unsettled_.ApplyTo(step.facts, &step.member_errors);
@@ -213,10 +199,23 @@ EngineResult StripeEngine::RunWrites(const MemberView& members, std::span<Stripe
 
 EngineResult StripeEngine::Read(const MemberView& members, uint64_t offset_bytes,
                                 std::span<std::byte> out) {
+  if (policies_ != nullptr && CountDegraded(geometry_, members) > 0) {
+    if (const auto policy = policies_->degraded_read.Get(); policy != nullptr) {
+      return ReadDegraded(members, *policy, offset_bytes, out);
+    }
+  }
   EngineResult result;
   DirectReads direct;
   std::vector<ReadStep> steps;
   PlanReads(members, offset_bytes, out, &direct, &steps);
+  RunDirect(members, {direct.data(), direct.size()}, &steps);
+  RunReads(steps, &result);
+  return result;
+}
+
+// What failed is to be read again, lane by lane, by the executor, in steps of its own.
+void StripeEngine::RunDirect(const MemberView& members, std::span<const DirectRead> direct,
+                             std::vector<ReadStep>* again) {
   IoBatch batch;
   for (const DirectRead& chunk : direct) {
     const SlotView& view = members.slots[chunk.slot];
@@ -225,21 +224,19 @@ EngineResult StripeEngine::Read(const MemberView& members, uint64_t offset_bytes
                       chunk.wanted.columns.begin,
                   chunk.wanted.into, chunk.wanted.columns.size());
   }
-  // What failed is read again, lane by lane, by the executor; a stripe that has steps already can
-  // have no direct chunks left, so the steps stay apart.
-  if (!batch.empty() && !batch.Run()) {
-    for (size_t i = 0; i < direct.size(); ++i) {
-      if (batch.error(i) == 0) {
-        continue;
-      }
-      if (steps.empty() || steps.back().facts.stripe() != direct[i].stripe) {
-        steps.emplace_back(geometry_, members, direct[i].stripe).lane_by_lane = true;
-      }
-      steps.back().wanted.push_back(direct[i].wanted);
-    }
+  if (batch.empty() || batch.Run()) {
+    return;
   }
-  RunReads(steps, &result);
-  return result;
+  const size_t planned = again->size();
+  for (size_t i = 0; i < direct.size(); ++i) {
+    if (batch.error(i) == 0) {
+      continue;
+    }
+    if (again->size() == planned || again->back().facts.stripe() != direct[i].stripe) {
+      again->emplace_back(geometry_, members, direct[i].stripe).lane_by_lane = true;
+    }
+    again->back().wanted.push_back(direct[i].wanted);
+  }
 }
 
 // Chunks that can be read straight into the caller's buffer, without a lock, and stripes that need
@@ -272,19 +269,29 @@ void StripeEngine::PlanReads(const MemberView& members, uint64_t offset_bytes,
   ForEachChunk(geometry_, offset_bytes, out.size(), plan);
 }
 
-// Takes as many stripes at once as can be had without waiting for one while holding another.
+// Takes as many stripes at once as can be had without waiting for one while holding another. Steps
+// of one stripe run one after the other: they may read the same bytes.
 void StripeEngine::RunReads(std::span<ReadStep> steps, EngineResult* result) {
   while (!steps.empty()) {
     locks_.LockShared(steps[0].facts.stripe());
     size_t count = 1;
     while (count < steps.size() && count < kStripesPerStep &&
+           steps[count].facts.stripe() > steps[count - 1].facts.stripe() &&
            locks_.TryLockShared(steps[count].facts.stripe())) {
       ++count;
     }
     const std::span<ReadStep> held = steps.first(count);
     MemberErrors already_answered;  // by the writers that met them
+    bool keeps = false;
     for (ReadStep& step : held) {
       unsettled_.ApplyTo(step.facts, &already_answered);
+      if (step.keep) {
+        step.facts.set_parity_trusted(!in_doubt_(step.facts.stripe()));
+        keeps = true;
+      }
+    }
+    if (keeps) {
+      CachedReader(cache_, clock_.NowNs()).Run(held);
     }
     ReadExecutor(held).Run();
     for (const ReadStep& step : held) {
@@ -306,6 +313,7 @@ void StripeEngine::MendAfter(const MemberView& members, uint64_t stripe,
     return;
   }
   locks_.Lead(stripe);
+  cache_.Drop(stripe);
   StripeFacts facts = FactsOfLed(members, stripe);
   for (const UnreadableBlock& block : blocks) {
     facts.MarkUnreadable(block.slot, block.columns);

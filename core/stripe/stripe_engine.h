@@ -22,10 +22,13 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "core/base/clock.h"
 #include "core/geometry/geometry.h"
 #include "core/policy/policy_set.h"
 #include "core/stripe/parity_threads.h"
 #include "core/stripe/read_executor.h"
+#include "core/stripe/read_runs.h"
+#include "core/stripe/stripe_cache.h"
 #include "core/stripe/stripe_locks.h"
 #include "core/stripe/sync_types.h"
 #include "core/stripe/sync_window.h"
@@ -44,18 +47,21 @@ struct EngineResult {
   RewrittenBadList rewritten_bad;  // to be taken off the members' lists
   bool still_bad = false;        // a block on a member's list could not be written: it stays on it
   uint64_t skipped_stripes = 0;  // sync: could not be told, or not wholly, from what is there
+  bool wants_upkeep = false;     // read: StripeCache::Expire is to be called
 };
 
 class StripeEngine {
  public:
   // `in_doubt` tells whether a stripe's parity may not be trusted (I12); it is asked by many
-  // threads and must be cheap. `policies` may be null, and outlives the engine.
+  // threads and must be cheap. `policies` may be null, and outlives the engine, as `clock` does.
   StripeEngine(const ArrayGeometry& geometry, std::function<bool(uint64_t stripe)> in_doubt,
-               const PolicySet* policies = nullptr)
+               const PolicySet* policies = nullptr, Clock& clock = SystemClock())
       : geometry_(geometry),
         in_doubt_(std::move(in_doubt)),
         policies_(policies),
-        unsettled_(geometry.chunk_bytes(), geometry.stripe_count()) {}
+        clock_(clock),
+        unsettled_(geometry.chunk_bytes(), geometry.stripe_count()),
+        cache_(geometry.raid_disks()) {}
 
   void set_rmw_level(uint32_t level) { rmw_level_.store(level, std::memory_order_relaxed); }
   uint32_t rmw_level() const { return rmw_level_.load(std::memory_order_relaxed); }
@@ -101,6 +107,11 @@ class StripeEngine {
   // For whoever wants to know how many wait for a stripe.
   StripeLocks& locks() { return locks_; }
 
+  // Has no lanes at first. Its size may change at any time, and Expire be called; it is dropped by
+  // MembersChanged.
+  StripeCache& cache() { return cache_; }
+  const StripeCache& cache() const { return cache_; }
+
   // The first stripe in which a write to the slot has failed, or was left out because of that; to
   // be asked before MembersChanged.
   std::optional<uint64_t> FirstStale(uint32_t slot) const { return unsettled_.FirstStale(slot); }
@@ -111,7 +122,10 @@ class StripeEngine {
   void ForgetOwedParts() { unsettled_.ForgetParts(); }
 
   // To be called when a slot has lost or gained its member, before the next call with the new view.
-  void MembersChanged(const MemberView& members) { unsettled_.MembersChanged(members); }
+  void MembersChanged(const MemberView& members) {
+    unsettled_.MembersChanged(members);
+    cache_.DropAll();
+  }
 
  private:
   EngineResult RunWrites(const MemberView& members, std::span<StripeWrite> writes);
@@ -129,11 +143,25 @@ class StripeEngine {
 
   void PlanReads(const MemberView& members, uint64_t offset_bytes, std::span<std::byte> out,
                  DirectReads* direct, std::vector<ReadStep>* steps) const;
+  void RunDirect(const MemberView& members, std::span<const DirectRead> direct,
+                 std::vector<ReadStep>* again);
   void RunReads(std::span<ReadStep> steps, EngineResult* result);
   void MendAfter(const MemberView& members, uint64_t stripe,
                  std::span<const UnreadableBlock> blocks, EngineResult* result);
   StripeFacts FactsOfLed(const MemberView& members, uint64_t stripe);
   void Mend(StripeFacts& facts, std::span<const UnreadableBlock> blocks, EngineResult* result);
+
+  // engine_degraded.cc
+  struct ReadPlan {
+    DirectReads direct;
+    std::vector<ReadStep> steps;
+  };
+  EngineResult ReadDegraded(const MemberView& members, DegradedRead& policy, uint64_t offset_bytes,
+                            std::span<std::byte> out);
+  DegradedReadFacts FactsOfRead(const MemberView& members, uint64_t offset_bytes,
+                                uint64_t length_bytes);
+  void PlanDegraded(const DegradedReadDecision& decision, const StripeFacts& facts,
+                    std::span<const WantedExtent> wanted, ReadPlan* plan) const;
 
   // engine_sync.cc
   struct Stripes {
@@ -152,9 +180,12 @@ class StripeEngine {
   const ArrayGeometry geometry_;
   const std::function<bool(uint64_t)> in_doubt_;
   const PolicySet* const policies_;
+  Clock& clock_;
   std::atomic<uint32_t> rmw_level_{1};
   StripeLocks locks_;
   UnsettledStripes unsettled_;
+  StripeCache cache_;
+  ReadRuns read_runs_;
   WindowPool windows_;
   ParityThreads parity_threads_;
 };

@@ -6,6 +6,14 @@
 
 namespace mdvol {
 
+uint32_t CountDegraded(const ArrayGeometry& geometry, const MemberView& members) {
+  uint32_t degraded = 0;
+  for (const SlotView& slot : members.slots) {
+    degraded += !slot.present() || slot.ValidBytes() < geometry.component_bytes() ? 1u : 0u;
+  }
+  return degraded;
+}
+
 StripeFacts::StripeFacts(const ArrayGeometry& geometry, const MemberView& members, uint64_t stripe)
     : geometry_(&geometry), members_(&members), stripe_(stripe), roles_(geometry.RolesOf(stripe)) {
   for (uint32_t slot = 0; slot < members.slots.size(); ++slot) {

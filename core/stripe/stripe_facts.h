@@ -51,6 +51,9 @@ struct MemberView {
   uint64_t alignment_bytes = 512;
 };
 
+// Slots without a member that holds all that belongs there: md's `degraded`.
+uint32_t CountDegraded(const ArrayGeometry& geometry, const MemberView& members);
+
 // A range of columns: byte positions inside the chunks of one stripe.
 struct ColumnRange {
   uint64_t begin = 0;
@@ -142,6 +145,7 @@ class StripeFacts {
 
   // A write to the slot's block has failed: it counts as absent.
   void MarkStale(uint32_t slot) { stale_slots_.push_back(slot); }
+  bool has_stale() const { return !stale_slots_.empty(); }
 
  private:
   struct ReadError {

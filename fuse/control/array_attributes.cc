@@ -48,6 +48,11 @@ absl::Status StoreRmwLevel(const Subject& subject, std::string_view value) {
   return subject.context.array.SetRmwLevel(static_cast<uint32_t>(level));
 }
 
+absl::Status StoreStripeCacheSize(const Subject& subject, std::string_view value) {
+  MDVOL_ASSIGN_OR_RETURN(const uint64_t lanes, ParseNumber(value, kMaxUint));
+  return subject.context.array.SetStripeCacheSize(static_cast<uint32_t>(lanes));
+}
+
 // A path, as an absolute one; "re-add PATH" for a member that is to come back or not at all.
 absl::Status StoreNewDevice(const Subject& subject, std::string_view value) {
   constexpr std::string_view kReAdd = "re-add ";
@@ -124,6 +129,11 @@ constexpr std::array kAttributes{
               StoreMaxReadErrors},
     Attribute{"rmw_level", [](const Subject& s) { return NumberLine(s.array.rmw_level); },
               StoreRmwLevel},
+    Attribute{"stripe_cache_size",
+              [](const Subject& s) { return NumberLine(s.array.stripe_cache_size); },
+              StoreStripeCacheSize},
+    Attribute{"stripe_cache_active",
+              [](const Subject& s) { return NumberLine(s.array.stripe_cache_active); }},
     // Nothing to be read there.
     Attribute{"new_dev", [](const Subject&) { return TextLine(""); }, StoreNewDevice},
     // Sectors of the volume.

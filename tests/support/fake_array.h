@@ -228,6 +228,14 @@ class FakeArray final : public Array {
     absl::MutexLock lock(&mutex_);
     snapshot_.max_read_errors = count;
   }
+  absl::Status SetStripeCacheSize(uint32_t lanes) override {
+    absl::MutexLock lock(&mutex_);
+    if (lanes < 17) {
+      return ErrnoStatus(EINVAL, "too few");
+    }
+    snapshot_.stripe_cache_size = lanes;
+    return absl::OkStatus();
+  }
   absl::Status SetBitmapTimeBase(uint32_t seconds) override {
     absl::MutexLock lock(&mutex_);
     if (!snapshot_.bitmap.has_value()) {

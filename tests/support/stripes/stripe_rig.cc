@@ -44,7 +44,7 @@ StripeRig::StripeRig(const RigOptions& options, std::function<bool(uint64_t stri
       prng_(options.seed),
       geometry_(MakeGeometry(options)),
       model_(MakeModel(geometry_, prng_)),
-      engine_(geometry_, std::move(in_doubt), &policies_) {
+      engine_(geometry_, std::move(in_doubt), &policies_, clock_) {
   view_.writable = true;
   view_.alignment_bytes = std::max<uint64_t>(kSectorBytes, options.alignment_bytes);
   for (uint32_t slot = 0; slot < options.members; ++slot) {

@@ -61,6 +61,7 @@ class StripeRig {
   StripeModel& model() { return model_; }
   // The engine's; empty at first.
   PolicySet& policies() { return policies_; }
+  FakeClock& clock() { return clock_; }
   HookDevice& hook(uint32_t slot) { return *members_[slot].hook; }
   CountingDevice& counter(uint32_t slot) { return *members_[slot].counter; }
   FaultDevice& fault(uint32_t slot) { return *members_[slot].fault; }

@@ -145,6 +145,26 @@ TEST(ArrayNamesTest, EveryMemberHasANameOfItsOwn) {
 
 // ---- Knobs ----
 
+TEST(ArrayKnobsTest, TheStripeCacheHasAsManyLanesAs256MiBHoldOr4096UnlessTold) {
+  TestArray array;
+  MDVOL_ASSERT_OK(array.Open());
+  EXPECT_EQ(array->Snapshot().stripe_cache_size, 4096U);
+  EXPECT_EQ(array->Snapshot().stripe_cache_active, 0U);
+  for (const uint32_t lanes : {17U, 32768U, 256U}) {
+    MDVOL_EXPECT_OK(array->SetStripeCacheSize(lanes));
+    EXPECT_EQ(array->Snapshot().stripe_cache_size, lanes);
+  }
+  for (const uint32_t lanes : {0U, 16U, 32769U}) {
+    MDVOL_EXPECT_ERRNO(array->SetStripeCacheSize(lanes), EINVAL);
+  }
+  EXPECT_EQ(array->Snapshot().stripe_cache_size, 256U);
+  array.Crash();
+  testing::Opening opening;
+  opening.options.stripe_cache_size = 100;
+  MDVOL_ASSERT_OK(array.Open(opening));
+  EXPECT_EQ(array->Snapshot().stripe_cache_size, 100U);
+}
+
 TEST(ArrayKnobsTest, RmwLevelIsZeroToTwo) {
   TestArray array;
   MDVOL_ASSERT_OK(array.Open());

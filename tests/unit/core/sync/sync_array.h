@@ -134,6 +134,7 @@ class SyncArray final : public Array {
   absl::Status FailMember(size_t, std::string_view) override { return Unused(); }
   ArraySnapshot Snapshot() const override { return {}; }
   absl::Status SetRmwLevel(uint32_t) override { return Unused(); }
+  absl::Status SetStripeCacheSize(uint32_t) override { return Unused(); }
   void SetSafeModeDelay(uint32_t) override {}
   void SetMaxReadErrors(uint32_t) override {}
   absl::Status SetBitmapTimeBase(uint32_t) override { return Unused(); }

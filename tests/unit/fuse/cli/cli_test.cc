@@ -146,7 +146,7 @@ TEST(CliTest, PoliciesListsEveryFamily) {
     EXPECT_THAT(text.out, HasSubstr(family));
     EXPECT_THAT(RunMdvol({"policies", "--json"}).out, HasSubstr(family));
   }
-  EXPECT_THAT(text.out, HasSubstr("* bypass"));
+  EXPECT_THAT(text.out, HasSubstr("* adaptive"));
 }
 
 }  // namespace

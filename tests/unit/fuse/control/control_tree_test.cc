@@ -81,16 +81,16 @@ TEST_F(ControlTreeTest, TheRootHasTheTextsAndMd) {
 }
 
 TEST_F(ControlTreeTest, MdHasTheNamesOfTheKernel) {
-  EXPECT_THAT(
-      Names("md"),
-      ElementsAre("level", "raid_disks", "layout", "chunk_size", "component_size", "array_size",
-                  "metadata_version", "uuid", "array_state", "degraded", "consistency_policy",
-                  "safe_mode_delay", "max_read_errors", "rmw_level", "new_dev", "suspend_lo",
-                  "suspend_hi", "sync_action", "last_sync_action", "mismatch_cnt", "sync_completed",
-                  "sync_speed", "sync_speed_min", "sync_speed_max", "sync_min", "sync_max",
-                  "resync_start", "repair_mode", "bitmap", "policy", "rd0", "rd1", "rd2", "rd3",
-                  "rd4", "rd5", "dev-d0.img", "dev-d1.img", "dev-d2.img", "dev-d3.img",
-                  "dev-d4.img", "dev-d5.img"));
+  EXPECT_THAT(Names("md"),
+              ElementsAre("level", "raid_disks", "layout", "chunk_size", "component_size",
+                          "array_size", "metadata_version", "uuid", "array_state", "degraded",
+                          "consistency_policy", "safe_mode_delay", "max_read_errors", "rmw_level",
+                          "stripe_cache_size", "stripe_cache_active", "new_dev", "suspend_lo",
+                          "suspend_hi", "sync_action", "last_sync_action", "mismatch_cnt",
+                          "sync_completed", "sync_speed", "sync_speed_min", "sync_speed_max",
+                          "sync_min", "sync_max", "resync_start", "repair_mode", "bitmap", "policy",
+                          "rd0", "rd1", "rd2", "rd3", "rd4", "rd5", "dev-d0.img", "dev-d1.img",
+                          "dev-d2.img", "dev-d3.img", "dev-d4.img", "dev-d5.img"));
 }
 
 // What the kernel's sysfs read for an array of this shape.
@@ -109,6 +109,8 @@ TEST_F(ControlTreeTest, ArrayAttributesReadAsInSysfs) {
   EXPECT_EQ(Show("md/safe_mode_delay"), "0.200\n");
   EXPECT_EQ(Show("md/max_read_errors"), "20\n");
   EXPECT_EQ(Show("md/rmw_level"), "1\n");
+  EXPECT_EQ(Show("md/stripe_cache_size"), "0\n");
+  EXPECT_EQ(Show("md/stripe_cache_active"), "0\n");
 }
 
 TEST_F(ControlTreeTest, SyncAttributesOfAnIdleArrayReadAsInSysfs) {
@@ -203,6 +205,11 @@ TEST_F(ControlTreeTest, OtherStatesCannotBeSet) {
 TEST_F(ControlTreeTest, KnobsTakeWhatTheKernelTakes) {
   EXPECT_EQ(Store("md/rmw_level", "2"), 0);
   EXPECT_EQ(Show("md/rmw_level"), "2\n");
+  EXPECT_EQ(Store("md/stripe_cache_size", "4000"), 0);
+  EXPECT_EQ(Show("md/stripe_cache_size"), "4000\n");
+  EXPECT_EQ(Store("md/stripe_cache_size", "16"), EINVAL);
+  EXPECT_EQ(Store("md/stripe_cache_size", "4294967313"), EINVAL);
+  EXPECT_EQ(Store("md/stripe_cache_size", "many"), EINVAL);
   EXPECT_EQ(Store("md/rmw_level", "3"), EINVAL);
   EXPECT_EQ(Store("md/rmw_level", "x"), EINVAL);
   EXPECT_EQ(Store("md/safe_mode_delay", "0.3"), 0);
@@ -242,15 +249,15 @@ TEST_F(ControlTreeTest, AnArrayWhoseVolumeIsOpenDoesNotBecomeReadOnly) {
 
 TEST_F(ControlTreeTest, OnlySomeFilesCanBeWritten) {
   for (const char* path :
-       {"md/array_state", "md/rmw_level", "md/safe_mode_delay", "md/max_read_errors",
-        "md/bitmap/time_base", "md/dev-d0.img/state", "md/dev-d1.img/fault",
+       {"md/array_state", "md/rmw_level", "md/stripe_cache_size", "md/safe_mode_delay",
+        "md/max_read_errors", "md/bitmap/time_base", "md/dev-d0.img/state", "md/dev-d1.img/fault",
         "md/policy/degraded_read", "md/sync_action", "md/sync_min", "md/new_dev", "md/suspend_lo",
         "md/repair_mode", "md/dev-d0.img/slot"}) {
     EXPECT_TRUE(IsWritable(path)) << path;
   }
-  for (const char* path :
-       {"mdstat", "status.json", "events", "iostat", "md", "md/level", "md/rd0", "md/uuid",
-        "md/mismatch_cnt", "md/dev-d0.img", "md/dev-d0.img/size", "md/bitmap/location"}) {
+  for (const char* path : {"mdstat", "status.json", "events", "iostat", "md", "md/level", "md/rd0",
+                           "md/uuid", "md/mismatch_cnt", "md/stripe_cache_active", "md/dev-d0.img",
+                           "md/dev-d0.img/size", "md/bitmap/location"}) {
     EXPECT_FALSE(IsWritable(path)) << path;
     EXPECT_EQ(Store(path, "1"), EACCES) << path;
   }
