@@ -9,6 +9,8 @@ namespace {
 
 constexpr uint64_t kLaneBytes = 4096;
 constexpr uint64_t kNsPerMs = 1000000;
+// The one that is being read, the next one, and the rest of the one before.
+constexpr uint64_t kStripesPerStream = 3;
 // Three reads of so much, one behind the other, are no chance.
 constexpr uint64_t kLargeRunBytes = 384 * 1024;
 
@@ -31,7 +33,7 @@ bool AdaptiveReads::IsStream(const DegradedReadFacts& facts) const {
 
 bool AdaptiveReads::HasRoom(const DegradedReadFacts& facts) {
   const uint64_t stripe_lanes = facts.chunk_bytes / kLaneBytes;
-  return 2 * stripe_lanes * std::max(facts.active_runs, 1U) <= facts.cache_lanes;
+  return kStripesPerStream * stripe_lanes * std::max(facts.active_runs, 1U) <= facts.cache_lanes;
 }
 
 DegradedReadDecision AdaptiveReads::Decide(const DegradedReadFacts& facts) {
@@ -44,6 +46,7 @@ DegradedReadDecision AdaptiveReads::Decide(const DegradedReadFacts& facts) {
       .keep = true, .retention_ns = retention_ns_, .until_delivered = true};
   if (facts.first_chunk <= facts.last_lost && IsStream(facts)) {
     decision.ahead_bytes = ahead_bytes_;
+    decision.next_stripe = true;
   }
   return decision;
 }

@@ -8,11 +8,14 @@
 //                                                        the lane's last block has been handed
 //                                                        over, or the stream has ceased
 //   a stream there that has not passed the lost chunk    besides, all columns before it are read,
-//                                                        and the lost ones rebuilt, in one go
+//                                                        and the lost ones rebuilt, in one go;
+//                                                        other requests of the stream that have to
+//                                                        wait for that begin the next stripe
+//                                                        meanwhile
 //
-// What is read ahead in vain is at most one stripe at a stream's end, and it takes many reads in a
-// row to be believed a stream. Nothing is kept when the stripe cache has no room for two stripes of
-// each stream.
+// What is read ahead in vain is at most the rest of a stripe at a stream's end, and one more if it
+// had many requests at once; and it takes many reads in a row to be believed a stream. Nothing is
+// kept when the stripe cache has no room for three stripes of each stream.
 
 #ifndef MDVOL_POLICIES_ADAPTIVE_READS_H_
 #define MDVOL_POLICIES_ADAPTIVE_READS_H_

@@ -55,6 +55,9 @@ struct DegradedReadDecision {
   // bytes of all chunks are read and rebuilt at once, whether they are wanted yet or not. 0:
   // nothing but what is wanted.
   uint64_t ahead_bytes = 0;
+  // With ahead_bytes: who has nothing to do but to wait for what others read in the stripe reads
+  // the beginning of the next one meanwhile, if that has lost data too.
+  bool next_stripe = false;
   // With keep: what is dropped when its stripe has not been read for so long. 0: only when room is
   // needed.
   uint64_t retention_ns = 0;

@@ -39,16 +39,35 @@ bool MayCache(const StripeFacts& facts) {
          !facts.has_read_errors();
 }
 
-void CachedReader::Run(std::span<ReadStep> steps) {
+void CachedReader::Run(std::span<ReadStep> steps,
+                       absl::FunctionRef<void(const ReadStep&)> when_idle) {
   for (ReadStep& step : steps) {
-    if (step.keep && MayCache(step.facts)) {
-      Begin(step);
-    }
+    Begin(step, false);
   }
   if (parts_.empty()) {
     return;
   }
   Read();
+  RebuildAll();
+  const Part& last = parts_.back();
+  if (claims_.empty() && last.step->next_stripe && MustWait(last)) {
+    when_idle(*last.step);
+  }
+  for (Part& part : parts_) {
+    Deliver(part);
+  }
+}
+
+void CachedReader::Fetch(ReadStep& step) {
+  Begin(step, true);
+  Read();
+  RebuildAll();
+  for (Part& part : parts_) {
+    cache_.Unpin(step.facts.stripe(), part.lanes, part.keep);
+  }
+}
+
+void CachedReader::RebuildAll() {
   bool has_rebuilt = false;
   for (Item& item : items_) {
     if (!item.rebuilds.empty()) {
@@ -59,21 +78,28 @@ void CachedReader::Run(std::span<ReadStep> steps) {
   if (has_rebuilt) {
     Announce();
   }
-  for (Part& part : parts_) {
-    Deliver(part);
-  }
 }
 
-void CachedReader::Begin(ReadStep& step) {
+bool CachedReader::MustWait(const Part& part) const {
+  const StripeRoles& roles = part.step->facts.roles();
+  return std::any_of(part.step->wanted.begin(), part.step->wanted.end(), [&](const auto& extent) {
+    const StripeCache::Lane* const lane = FindLane(part, extent.columns.begin);
+    return lane != nullptr && lane->IsPending(roles.DataSlot(extent.data_index));
+  });
+}
+
+void CachedReader::Begin(ReadStep& step, bool is_fetch) {
+  if (!step.keep || !MayCache(step.facts)) {
+    return;
+  }
   const StripeFacts& facts = step.facts;
   Part part{.step = &step,
             .keep = {now_ns_, step.retention_ns, step.until_delivered},
             .decode = {},
             .is_data = {},
-            .lanes = {},
-            .first_item = items_.size()};
+            .lanes = {}};
   const ColumnRange chunk{0, facts.geometry().chunk_bytes()};
-  if (!PlanDecode(facts, chunk, &part.decode)) {
+  if (!PlanDecode(facts, chunk, &part.decode) || (is_fetch && part.decode.lost_slots.empty())) {
     return;  // the executor says so
   }
   if (step.all_survivors && !part.decode.lost_slots.empty()) {
@@ -82,7 +108,13 @@ void CachedReader::Begin(ReadStep& step) {
   part.is_data.resize(facts.geometry().raid_disks(), true);
   part.is_data[facts.roles().p_slot()] = false;
   part.is_data[facts.roles().q_slot()] = false;
-  PinLanes(part);
+  if (is_fetch) {
+    const uint64_t bytes = std::min(step.ahead_bytes, facts.geometry().chunk_bytes());
+    cache_.Pin(facts.stripe(), {0, static_cast<uint32_t>(bytes / kLaneBytes)}, part.keep,
+               &part.lanes);
+  } else {
+    PinLanes(part);
+  }
   parts_.push_back(std::move(part));
   for (StripeCache::Lane* const lane : parts_.back().lanes) {
     items_.push_back({parts_.size() - 1, lane, {}});

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "core/device/io_batch.h"
 #include "core/stripe/decode.h"
 #include "core/stripe/read_executor.h"
@@ -33,7 +34,13 @@ class CachedReader {
  public:
   CachedReader(StripeCache& cache, uint64_t now_ns) : cache_(cache), now_ns_(now_ns) {}
 
-  void Run(std::span<ReadStep> steps);
+  // `when_idle` is called with a step that wishes it (ReadStep::next_stripe) when there is nothing
+  // to do but to wait for other callers' reads.
+  void Run(std::span<ReadStep> steps, absl::FunctionRef<void(const ReadStep&)> when_idle);
+
+  // Reads the first ReadStep::ahead_bytes of all chunks, and rebuilds those that are lost, for
+  // whoever will want them. Nothing, if no data is lost there.
+  void Fetch(ReadStep& step);
 
  private:
   // A lane of a step in hand.
@@ -49,15 +56,16 @@ class CachedReader {
     DecodeSet decode;                       // of any of its lanes
     absl::InlinedVector<bool, 16> is_data;  // by slot
     StripeCache::LaneList lanes;            // pinned, ascending
-    size_t first_item;
-    bool has_failed = false;  // a read has
+    bool has_failed = false;                // a read has
   };
   struct Claim {
     size_t item;
     uint32_t slot;
   };
 
-  void Begin(ReadStep& step);
+  void Begin(ReadStep& step, bool is_fetch);
+  void RebuildAll();
+  bool MustWait(const Part& part) const;
   void PinLanes(Part& part);
   void Plan(Item& item);
   void Want(Item& item, size_t item_index, uint32_t slot);

@@ -6,6 +6,7 @@
 
 #include "core/base/aligned_buffer.h"
 #include "core/base/units.h"
+#include "core/stripe/cached_reader.h"
 #include "core/stripe/chunks.h"
 #include "core/stripe/stripe_engine.h"
 
@@ -94,6 +95,24 @@ EngineResult StripeEngine::ReadDegraded(const MemberView& members, DegradedRead&
   return result;
 }
 
+// Nobody waits for the stripe, and nothing is lost if it cannot be had.
+void StripeEngine::ReadNextStripe(const ReadStep& step, uint64_t now_ns) {
+  const uint64_t stripe = step.facts.stripe() + 1;
+  if (stripe >= geometry_.stripe_count() || cache_.IsKept(stripe) ||
+      !locks_.TryLockShared(stripe)) {
+    return;
+  }
+  ReadStep next(geometry_, step.facts.members(), stripe);
+  next.keep = true;
+  next.ahead_bytes = step.ahead_bytes;
+  next.retention_ns = step.retention_ns;
+  MemberErrors already_answered;  // by the writers that met them
+  unsettled_.ApplyTo(next.facts, &already_answered);
+  next.facts.set_parity_trusted(!in_doubt_(stripe));
+  CachedReader(cache_, now_ns).Fetch(next);
+  locks_.UnlockShared(stripe);
+}
+
 // Numbers of a policy are clamped to what makes sense; a step that cannot be kept is served all the
 // same.
 void StripeEngine::PlanDegraded(const DegradedReadDecision& decision, const StripeFacts& facts,
@@ -109,6 +128,7 @@ void StripeEngine::PlanDegraded(const DegradedReadDecision& decision, const Stri
     step.keep = true;
     step.ahead_bytes =
         std::min(RoundDown(decision.ahead_bytes, kLaneBytes), geometry_.chunk_bytes());
+    step.next_stripe = decision.next_stripe && step.ahead_bytes != 0;
     step.retention_ns =
         std::min<uint64_t>(decision.retention_ns, std::numeric_limits<uint64_t>::max() / 4);
     step.until_delivered = decision.until_delivered;

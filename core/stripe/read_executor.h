@@ -51,6 +51,7 @@ struct ReadStep {
   // has served.
   bool keep = false;
   uint64_t ahead_bytes = 0;  // a multiple of kLaneBytes
+  bool next_stripe = false;
   uint64_t retention_ns = 0;
   bool until_delivered = false;
 

@@ -218,6 +218,12 @@ StripeCache::Lane* StripeCache::PinKept(uint64_t stripe, uint32_t lane) {
   return row.lanes[position].get();
 }
 
+bool StripeCache::IsKept(uint64_t stripe) {
+  Shard& shard = ShardOf(stripe);
+  absl::MutexLock lock(&shard.mutex);
+  return shard.index.contains(stripe);
+}
+
 bool StripeCache::IsDelivered(const Lane& lane, std::span<const bool> is_data) {
   for (uint32_t slot = 0; slot < is_data.size(); ++slot) {
     if (is_data[slot] && lane.Get(slot) != Block::kDelivered) {

@@ -117,6 +117,8 @@ class StripeCache {
   uint32_t Pin(uint64_t stripe, LaneRange range, const Keep& keep, LaneList* lanes);
   // As Pin, but of a single lane that is there already; null otherwise.
   Lane* PinKept(uint64_t stripe, uint32_t lane);
+  // Whether anything of the stripe is there. For who does not hold it, too.
+  bool IsKept(uint64_t stripe);
   // `is_data` tells by slot whether a block is the volume's (for until_delivered).
   void Unpin(uint64_t stripe, std::span<Lane* const> lanes, const Keep& keep,
              std::span<const bool> is_data = {});

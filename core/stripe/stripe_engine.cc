@@ -291,7 +291,10 @@ void StripeEngine::RunReads(std::span<ReadStep> steps, EngineResult* result) {
       }
     }
     if (keeps) {
-      CachedReader(cache_, clock_.NowNs()).Run(held);
+      const uint64_t now_ns = clock_.NowNs();
+      CachedReader(cache_, now_ns).Run(held, [this, now_ns](const ReadStep& step) {
+        ReadNextStripe(step, now_ns);
+      });
     }
     ReadExecutor(held).Run();
     for (const ReadStep& step : held) {

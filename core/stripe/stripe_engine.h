@@ -158,6 +158,7 @@ class StripeEngine {
   };
   EngineResult ReadDegraded(const MemberView& members, DegradedRead& policy, uint64_t offset_bytes,
                             std::span<std::byte> out);
+  void ReadNextStripe(const ReadStep& step, uint64_t now_ns);
   DegradedReadFacts FactsOfRead(const MemberView& members, uint64_t offset_bytes,
                                 uint64_t length_bytes);
   void PlanDegraded(const DegradedReadDecision& decision, const StripeFacts& facts,

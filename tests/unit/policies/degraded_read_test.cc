@@ -78,6 +78,7 @@ TEST(AdaptiveReadsTest, AStreamAheadOfALostChunkReadsTheStripeAhead) {
     EXPECT_TRUE(decision.until_delivered);
     EXPECT_FALSE(decision.all_survivors);
     EXPECT_EQ(decision.ahead_bytes, 512u * 1024);
+    EXPECT_TRUE(decision.next_stripe);
     EXPECT_EQ(decision.retention_ns, 100 * kMs);
   }
 }
@@ -139,12 +140,12 @@ TEST(AdaptiveReadsTest, AWholeStripeNeedsNoCache) {
   EXPECT_TRUE(policy.Decide(facts).keep);
 }
 
-TEST(AdaptiveReadsTest, WithoutRoomForTwoStripesOfEachStreamNothingIsKept) {
+TEST(AdaptiveReadsTest, WithoutRoomForThreeStripesOfEachStreamNothingIsKept) {
   AdaptiveReads policy = Adaptive();
   DegradedReadFacts facts = StreamFacts();
-  facts.cache_lanes = 63;
+  facts.cache_lanes = 95;
   EXPECT_TRUE(IsPlain(policy.Decide(facts)));
-  facts.cache_lanes = 64;
+  facts.cache_lanes = 96;
   EXPECT_TRUE(policy.Decide(facts).keep);
   facts.active_runs = 2;
   EXPECT_TRUE(IsPlain(policy.Decide(facts)));

@@ -51,6 +51,7 @@ class RandomReads final : public DegradedRead {
     decision.keep = !prng.OneIn(4);
     const uint64_t aheads[] = {0, 1, 4096, 5000, 16384, uint64_t{1} << 40, ~uint64_t{0}};
     decision.ahead_bytes = aheads[prng.Below(std::size(aheads))];
+    decision.next_stripe = prng.OneIn(2);
     decision.retention_ns = prng.OneIn(2) ? prng.Next() >> prng.Below(64) : 0;
     decision.until_delivered = prng.OneIn(2);
     return decision;
@@ -198,7 +199,7 @@ TEST_P(DegradedReadTest, ASmallCacheIsNoDearerThanNone) {
   Use(Adaptive());
   rig_.engine().cache().Resize(0);
   const double none = StreamAmplification(4096);
-  rig_.engine().cache().Resize(15);  // less than two stripes
+  rig_.engine().cache().Resize(23);  // less than three stripes
   EXPECT_LE(StreamAmplification(4096), none);
   const double hit = StripesWithLostData({1}) / kStripes;
   EXPECT_NEAR(none, (hit * (7 + 8) + (1 - hit) * 8) / 8, 1e-9);
