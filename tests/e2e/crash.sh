@@ -44,6 +44,7 @@ for bitmap in internal none; do
       if [ "$round" != $((rounds - 1)) ] || [ "$heir" = mdvol ]; then
         mount_volume mnt
         exerciser verify-crash mnt/volume "$id" || die "$id: what was fsynced is not there"
+        mdvol wait mnt >wait.out 2>&1 || die "$id: wait: $(cat wait.out)"
         stop_volume mnt
         examine_members clean AAAAAA "${MEMBERS[@]}"
       fi
