@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +14,6 @@
 namespace mdvol {
 namespace {
 
-constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kNsPerMs = 1000000;
 constexpr uint64_t kNsPerSecond = 1000 * kNsPerMs;
 constexpr uint64_t kRetryNs = 5 * kNsPerSecond;

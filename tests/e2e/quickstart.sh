@@ -5,7 +5,7 @@
 
 mkdir clone scratch home
 tar -C "$MDVOL_SOURCE" --exclude=./build --exclude=./.git -c . | tar -C clone -x
-HOME=$CASE_DIR/home TMPDIR=$CASE_DIR/scratch timeout -k 10 300 clone/examples/quickstart.sh >quickstart.out 2>&1 ||
+HOME=$CASE_DIR/home TMPDIR=$CASE_DIR/scratch timeout -k 10 540 clone/examples/quickstart.sh >quickstart.out 2>&1 ||
   die "exit $?: $(tail -n 40 quickstart.out)"
 for words in 'array/volume' '\[6/6\] \[UUUUUU\]' '\[6/4\] \[U_UU_U\]' 'the same 104857600 bytes' 'Raid Level : raid6' \
   'Checksum : .* - correct'; do
