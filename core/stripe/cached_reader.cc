@@ -94,7 +94,9 @@ void CachedReader::Begin(ReadStep& step, bool is_fetch) {
   }
   const StripeFacts& facts = step.facts;
   Part part{.step = &step,
-            .keep = {now_ns_, step.retention_ns, step.until_delivered},
+            .keep = {.now_ns = now_ns_,
+                     .retention_ns = step.retention_ns,
+                     .until_delivered = step.until_delivered},
             .decode = {},
             .is_data = {},
             .lanes = {}};

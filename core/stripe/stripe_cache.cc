@@ -140,7 +140,11 @@ StripeCache::Row& StripeCache::UseRow(Shard& shard, uint64_t stripe, const Keep&
   Row& row = *found->second;
   row.used_ns = std::max(row.used_ns, keep.now_ns);
   if (keep.retention_ns != 0) {
-    row.retention_ns = keep.retention_ns;
+    row.retention_ns =
+        row.retention_ns == 0 ? keep.retention_ns : std::min(row.retention_ns, keep.retention_ns);
+  }
+  if (keep.retention_ns != 0 && !keep.is_lazy) {
+    row.is_lazy = false;
     has_timed_.store(true);
   }
   return row;
@@ -316,7 +320,7 @@ uint64_t StripeCache::Expire(uint64_t now_ns) {
       const uint64_t due_ns = at->used_ns + at->retention_ns;
       if (due_ns <= now_ns && !is_pinned) {
         DropRow(shard, at);
-      } else {
+      } else if (!at->is_lazy) {
         next = std::min(next, due_ns <= now_ns ? now_ns + at->retention_ns : due_ns);
       }
     }

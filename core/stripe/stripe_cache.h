@@ -91,8 +91,10 @@ class StripeCache {
   // What becomes of lanes when nobody uses them.
   struct Keep {
     uint64_t now_ns = 0;
-    uint64_t retention_ns = 0;     // dropped when the stripe's lanes were not used for so long; 0:
-                                   // when their room is needed
+    // Dropped when the stripe's lanes were not used for so long, the least of all that say; 0: when
+    // their room is needed.
+    uint64_t retention_ns = 0;
+    bool is_lazy = false;          // when Expire is called anyway will do for that
     bool until_delivered = false;  // dropped when all its data has been delivered
   };
   struct LaneRange {
@@ -145,6 +147,7 @@ class StripeCache {
     uint64_t stripe = 0;
     uint64_t used_ns = 0;
     uint64_t retention_ns = 0;
+    bool is_lazy = true;
     std::vector<std::unique_ptr<Lane>> lanes;  // ascending, never empty between calls
   };
   using Rows = std::list<Row>;

@@ -20,6 +20,7 @@ namespace {
 // Bounds of a step: so many stripes are led at once at most, so many reconstructed from at once.
 constexpr size_t kStripesPerStep = 256;
 constexpr uint64_t kZeroChunksPerPart = 16384;
+constexpr uint64_t kMostKeptBytes = 64 * kKiB;  // of a write to a stripe, for the stripe cache
 
 template <typename List>
 void Append(const List& more, List* list) {
@@ -93,9 +94,21 @@ EngineResult StripeEngine::Zero(const MemberView& members, uint64_t offset_bytes
   return total;
 }
 
+// Small writes keep the stripe's lanes up to date, all others drop them.
+void StripeEngine::ChooseCache(StripeStep& step) {
+  uint64_t bytes = 0;
+  for (const NewExtent& extent : step.extents) {
+    bytes += extent.columns.size();
+  }
+  if (step.punch_hole || bytes > kMostKeptBytes || cache_.size() == 0 || !MayCache(step.facts)) {
+    cache_.Drop(step.facts.stripe());
+  } else {
+    step.cache = &cache_;
+  }
+}
+
 void StripeEngine::AddStep(const MemberView& members, uint64_t stripe,
                            std::span<StripeWrite* const> group, std::vector<StripeStep>* steps) {
-  cache_.Drop(stripe);
   StripeStep& step = steps->emplace_back(geometry_, members, stripe);
   step.facts.set_parity_trusted(!in_doubt_(stripe));
   unsettled_.ApplyTo(step.facts, &step.member_errors);
@@ -103,18 +116,16 @@ void StripeEngine::AddStep(const MemberView& members, uint64_t stripe,
   // Where blocks are bad, zeroes are written: so it shows which of them are bad still.
   step.punch_hole = group.size() == 1 && group[0]->zero_stripe && !step.facts.HasCheckpoint() &&
                     !step.facts.HasBadBlocks();
-  if (step.punch_hole) {
-    return;
-  }
-  if (group.size() == 1) {
+  if (group.size() == 1 && !step.punch_hole) {
     step.extents.assign(group[0]->extents.begin(), group[0]->extents.end());
-    return;
+  } else if (!step.punch_hole) {
+    ExtentList all;
+    for (const StripeWrite* write : group) {
+      all.insert(all.end(), write->extents.begin(), write->extents.end());
+    }
+    step.extents = FlattenExtents(all);
   }
-  ExtentList all;
-  for (const StripeWrite* write : group) {
-    all.insert(all.end(), write->extents.begin(), write->extents.end());
-  }
-  step.extents = FlattenExtents(all);
+  ChooseCache(step);
 }
 
 // Tells everybody in the group what came of their bytes: an error of columns concerns those who
@@ -151,6 +162,10 @@ void StripeEngine::Conclude(const StripeStep& step, StripeWrite& self, EngineRes
   Append(step.mended_slots, &result->mended_slots);
   Append(step.rewritten_bad, &result->rewritten_bad);
   result->still_bad |= step.still_bad;
+  if (step.cache != nullptr && (step.must_drop || !step.errors.empty() ||
+                                !step.member_errors.empty() || !step.owed.empty())) {
+    cache_.Drop(stripe);
+  }
   locks_.Finish(stripe, step.group, &self);
   Merge(self, result);
 }
@@ -187,7 +202,8 @@ EngineResult StripeEngine::RunWrites(const MemberView& members, std::span<Stripe
     if (steps.empty()) {
       continue;
     }
-    WriteExecutor(steps, rmw_level(), {parity.get(), &parity_threads_}).Run();
+    WriteExecutor(steps, rmw_level(), {parity.get(), &parity_threads_}, {&clock_, &read_pace_})
+        .Run();
     for (size_t i = 0; i < steps.size(); ++i) {
       Conclude(steps[i], writes[first + i], &result);
     }

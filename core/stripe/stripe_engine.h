@@ -107,6 +107,10 @@ class StripeEngine {
   // For whoever wants to know how many wait for a stripe.
   StripeLocks& locks() { return locks_; }
 
+  // What small writes read is kept for the next ones if reading takes as long as this. For tests;
+  // not while writes are under way.
+  void set_least_slow_read_ns(uint64_t ns) { read_pace_.SetLeastSlow(ns); }
+
   // Has no lanes at first. Its size may change at any time, and Expire be called; it is dropped by
   // MembersChanged.
   StripeCache& cache() { return cache_; }
@@ -129,6 +133,7 @@ class StripeEngine {
 
  private:
   EngineResult RunWrites(const MemberView& members, std::span<StripeWrite> writes);
+  void ChooseCache(StripeStep& step);
   void AddStep(const MemberView& members, uint64_t stripe, std::span<StripeWrite* const> group,
                std::vector<StripeStep>* steps);
   void Conclude(const StripeStep& step, StripeWrite& self, EngineResult* result);
@@ -183,6 +188,7 @@ class StripeEngine {
   const PolicySet* const policies_;
   Clock& clock_;
   std::atomic<uint32_t> rmw_level_{1};
+  ReadPace read_pace_{20'000};  // keeping takes some microseconds
   StripeLocks locks_;
   UnsettledStripes unsettled_;
   StripeCache cache_;

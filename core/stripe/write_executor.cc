@@ -140,6 +140,7 @@ void WriteExecutor::RunWave() {
   Read();
   ComputeAll();
   Write();
+  KeepLanes();
 }
 
 void WriteExecutor::WantSlots(const Piece& piece, absl::InlinedVector<uint32_t, 16>* read_slots) {
@@ -202,7 +203,7 @@ bool WriteExecutor::TakeScratch(Unit& unit, std::span<const uint32_t> read_slots
 
 bool WriteExecutor::Prepare(const Piece& piece) {
   const StripeFacts& facts = piece.step->facts;
-  Unit unit{.piece = piece, .old_bytes = {}, .new_bytes = {}};
+  Unit unit{.piece = piece, .old_bytes = {}, .new_bytes = {}, .lanes = {}};
   unit.old_bytes.resize(facts.geometry().raid_disks());
   unit.new_bytes.resize(facts.geometry().raid_disks());
   absl::InlinedVector<uint32_t, 16> read_slots;
@@ -210,7 +211,11 @@ bool WriteExecutor::Prepare(const Piece& piece) {
   if (!TakeScratch(unit, read_slots)) {
     return false;
   }
+  PinLanes(unit);
   for (const uint32_t slot : read_slots) {
+    if (TakeKept(unit, slot)) {
+      continue;
+    }
     batch_.AddRead(facts.Device(slot), facts.MemberOffset(slot, piece.columns.begin),
                    unit.old_bytes[slot], piece.columns.size());
     records_.push_back({units_.size(), slot});
@@ -219,8 +224,23 @@ bool WriteExecutor::Prepare(const Piece& piece) {
   return true;
 }
 
+bool WriteExecutor::RunReads() {
+  const bool may_keep = std::any_of(units_.begin(), units_.end(), [](const Unit& unit) {
+    return unit.piece.step->cache != nullptr;
+  });
+  if (!may_keep) {
+    return batch_.Run();
+  }
+  const uint64_t begin_ns = keeping_.clock->NowNs();
+  const bool all_read = batch_.Run();
+  keeping_.pace->Note(keeping_.clock->NowNs() - begin_ns);
+  keeps_more_ = keeping_.pace->IsSlow();
+  return all_read;
+}
+
 void WriteExecutor::Read() {
-  if (batch_.empty() || batch_.Run()) {
+  keeps_more_ = false;
+  if (batch_.empty() || RunReads()) {
     return;
   }
   for (size_t i = 0; i < records_.size(); ++i) {

@@ -14,16 +14,20 @@
 #ifndef MDVOL_CORE_STRIPE_WRITE_EXECUTOR_H_
 #define MDVOL_CORE_STRIPE_WRITE_EXECUTOR_H_
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <span>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "core/base/clock.h"
 #include "core/device/io_batch.h"
 #include "core/policy/parity_workers.h"
 #include "core/stripe/parity_threads.h"
 #include "core/stripe/scratch.h"
+#include "core/stripe/stripe_cache.h"
 #include "core/stripe/stripe_facts.h"
 #include "core/stripe/stripe_locks.h"
 #include "core/stripe/write_plan.h"
@@ -45,6 +49,10 @@ struct StripeStep {
   WriteGroup group;
   ExtentList extents;       // of the whole group, flat; empty with punch_hole
   bool punch_hole = false;  // a lone zero_stripe: holes on every member instead of bytes
+  // For a small write: old bytes that it holds are not read, new ones are kept. After an error the
+  // stripe's lanes are worth nothing (must_drop).
+  StripeCache* cache = nullptr;
+  bool must_drop = false;
 
   absl::InlinedVector<ColumnError, 1> errors;
   MemberErrors member_errors;
@@ -57,6 +65,26 @@ struct StripeStep {
   bool still_bad = false;  // a block of a member's bad-block list was not to be written again
 };
 
+// Whether it pays to keep what small writes read: not where members answer from memory, for then
+// reading again is cheaper. Thought slow until known for fast. Thread-safe; updates may be lost.
+class ReadPace {
+ public:
+  explicit ReadPace(uint64_t least_slow_ns) { SetLeastSlow(least_slow_ns); }
+  void SetLeastSlow(uint64_t ns) {
+    least_slow_ns_ = ns;
+    mean_ns_.store(2 * ns, std::memory_order_relaxed);
+  }
+  void Note(uint64_t ns) {  // a thread that was not let run for a while weighs no more than others
+    const uint64_t mean_ns = mean_ns_.load(std::memory_order_relaxed);
+    mean_ns_.store((7 * mean_ns + std::min(ns, 2 * least_slow_ns_)) / 8, std::memory_order_relaxed);
+  }
+  bool IsSlow() const { return mean_ns_.load(std::memory_order_relaxed) >= least_slow_ns_; }
+
+ private:
+  uint64_t least_slow_ns_ = 0;
+  std::atomic<uint64_t> mean_ns_{0};  // of the last dozen
+};
+
 class WriteExecutor {
  public:
   // Who computes parity.
@@ -65,9 +93,20 @@ class WriteExecutor {
     ParityThreads* threads;
   };
 
+  // For steps that have a cache.
+  struct Keeping {
+    Clock* clock;
+    ReadPace* pace;
+  };
+
   // With no `parity` this thread does.
-  WriteExecutor(std::span<StripeStep> steps, uint32_t rmw_level, Parity parity = {})
-      : steps_(steps), rmw_level_(rmw_level), parity_(parity), scratch_(Scratch::OfThisThread()) {}
+  WriteExecutor(std::span<StripeStep> steps, uint32_t rmw_level, Parity parity = {},
+                Keeping keeping = {})
+      : steps_(steps),
+        rmw_level_(rmw_level),
+        parity_(parity),
+        keeping_(keeping),
+        scratch_(Scratch::OfThisThread()) {}
 
   void Run();
 
@@ -86,6 +125,7 @@ class WriteExecutor {
     absl::InlinedVector<const std::byte*, 16> new_bytes;  // to be written: the caller's, or ours
     bool read_failed = false;
     bool is_unrecoverable = false;  // what was read does not tell what was lost
+    StripeCache::LaneList lanes;    // of the columns, pinned; or none
   };
 
   struct IoRecord {
@@ -118,7 +158,13 @@ class WriteExecutor {
   bool Prepare(const Piece& piece);
   static void WantSlots(const Piece& piece, absl::InlinedVector<uint32_t, 16>* read_slots);
   bool TakeScratch(Unit& unit, std::span<const uint32_t> read_slots);
+  // write_cache.cc
+  static void PinLanes(Unit& unit);
+  static bool TakeKept(const Unit& unit, uint32_t slot);
+  void KeepLanes();
+  static void KeepBlock(Unit& unit, uint32_t slot);
   void Read();
+  bool RunReads();
   void PlanAgain(const Piece& piece);
   void ComputeAll();
   void ComputeByLanes(const ParityWorkersDecision& decision);
@@ -140,6 +186,7 @@ class WriteExecutor {
   std::span<StripeStep> steps_;
   const uint32_t rmw_level_;
   const Parity parity_;
+  const Keeping keeping_;
   Scratch& scratch_;
   std::deque<Piece> pieces_;
   std::vector<Unit> units_;
@@ -150,6 +197,7 @@ class WriteExecutor {
   std::vector<Unsettled> unsettled_;
   IoBatch batch_;
   std::vector<IoRecord> records_;
+  bool keeps_more_ = false;  // of this wave, than was kept before
 };
 
 }  // namespace mdvol

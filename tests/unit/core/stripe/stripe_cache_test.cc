@@ -173,6 +173,20 @@ TEST_F(StripeCacheTest, LanesAreDroppedWhenTheirStripeWasNotUsedForAsLongAsTheyW
   EXPECT_TRUE(cache_.WantsTimer());
 }
 
+TEST_F(StripeCacheTest, LazyLanesAreDroppedInTimeButAskForNoCall) {
+  const StripeCache::Keep lazy{.now_ns = 1000, .retention_ns = 500, .is_lazy = true};
+  Keep(1, 0, lazy);
+  EXPECT_FALSE(cache_.WantsTimer());
+  EXPECT_EQ(cache_.Expire(1499), StripeCache::kNever);
+  EXPECT_TRUE(IsKept(1, 0));
+  EXPECT_EQ(cache_.Expire(1500), StripeCache::kNever);
+  EXPECT_FALSE(IsKept(1, 0));
+  Keep(2, 0, lazy);
+  Keep(2, 1, {.now_ns = 1000, .retention_ns = 100});
+  EXPECT_TRUE(cache_.WantsTimer()) << "the least of all that say";
+  EXPECT_EQ(cache_.Expire(1050), 1100u);
+}
+
 TEST_F(StripeCacheTest, PinnedLanesOutliveTheirTime) {
   const StripeCache::Keep keep{.now_ns = 1000, .retention_ns = 100};
   StripeCache::LaneList lanes;

@@ -60,6 +60,7 @@ class DegradedStressTest : public ::testing::TestWithParam<uint32_t> {
       rig_.Lose(4);
     }
     rig_.engine().cache().Resize(300);
+    rig_.engine().set_least_slow_read_ns(0);
     rig_.policies().degraded_read.Set(PolicyOf(2));
   }
 
