@@ -70,12 +70,13 @@ bool IoBatch::Run() {
   return CollectErrors();
 }
 
-void IoBatch::RunAlone(Extent& extent) {
+void IoBatch::RunAlone(Extent& extent) const {
   if (DoesNothing(extent)) {
     return;
   }
   IoRequest request;
   request.kind = extent.kind;
+  request.serves_reader = serves_readers_;
   request.offset_bytes = extent.offset_bytes;
   request.length_bytes = extent.length_bytes;
   AddBuffer(request, extent);
@@ -200,6 +201,8 @@ void IoBatch::BeginRequest(const Extent& extent) {
   request.device_word = 0;
   request.started_ns = 0;
   request.ready_ns = 0;
+  request.admission_word = 0;
+  request.serves_reader = serves_readers_;
   AddBuffer(request, extent);
 }
 

@@ -28,7 +28,10 @@ namespace mdvol {
 
 class IoBatch {
  public:
-  IoBatch() = default;
+  // Whom its reads are for: see IoRequest::serves_reader.
+  enum class Reads : uint8_t { kForReaders, kForOthers };
+  explicit IoBatch(Reads reads = Reads::kForReaders)
+      : serves_readers_(reads == Reads::kForReaders) {}
   IoBatch(const IoBatch&) = delete;
   IoBatch& operator=(const IoBatch&) = delete;
 
@@ -66,7 +69,7 @@ class IoBatch {
   };
 
   static bool DoesNothing(const Extent& extent);
-  static void RunAlone(Extent& extent);
+  void RunAlone(Extent& extent) const;
   static void AddBuffer(IoRequest& request, const Extent& extent);
 
   size_t Add(const Extent& extent);
@@ -88,6 +91,7 @@ class IoBatch {
   absl::InlinedVector<IoRequest, 8> requests_;
   absl::InlinedVector<uint32_t, 9> first_;
   size_t request_count_ = 0;
+  const bool serves_readers_;
 };
 
 }  // namespace mdvol

@@ -42,14 +42,18 @@ struct IoRequest {
   uint64_t length_bytes = 0;  // the sum of the buffers for kRead and kWrite
   absl::InlinedVector<iovec, 4> buffers;
   uint32_t pieces = 1;  // how many extents the batch joined to make this request (statistics)
+  // A read that a reader waits for, for whose sake writes may be held back; not one of a write or
+  // of a sync.
+  bool serves_reader = true;
 
   int error = 0;  // valid after Wait: 0 or an errno
 
   // For devices and decorators between Submit and Wait. One word per nesting level would not stack,
   // so a decorator keeps what it needs keyed by the request's address or derives it again from the
   // request.
-  uint64_t device_word = 0;  // for the innermost device alone
-  uint64_t started_ns = 0;   // for the counting decorator alone
+  uint64_t device_word = 0;     // for the innermost device alone
+  uint64_t started_ns = 0;      // for the counting decorator alone
+  uint64_t admission_word = 0;  // for the admission decorator alone
   uint64_t ready_ns =
       0;  // for delaying decorators: the time before which Wait must not return (they take the max)
 };

@@ -65,7 +65,7 @@ class Piece {
   }
 
   bool GatherData() {
-    IoBatch batch;
+    IoBatch batch(IoBatch::Reads::kForOthers);
     for (uint32_t k = 0; k < facts_.geometry().data_disks(); ++k) {
       const uint32_t slot = facts_.roles().DataSlot(k);
       const std::byte* bytes = nullptr;
@@ -91,7 +91,7 @@ class Piece {
     std::byte* const p = p_ != nullptr ? p_ : p_ = Take();
     std::byte* const q = q_ != nullptr ? q_ : q_ = Take();
     GenerateParity(data_, p, q, columns_.size());
-    IoBatch batch;
+    IoBatch batch(IoBatch::Reads::kForOthers);
     for (const uint32_t slot : slots) {
       batch.AddWrite(facts_.Device(slot), facts_.MemberOffset(slot, columns_.begin),
                      slot == facts_.roles().p_slot() ? p : q, columns_.size());
@@ -116,7 +116,7 @@ class Piece {
   // Takes the homeless block from the parity that could not be written.
   bool FollowParity(uint32_t slot) {
     std::byte* const stored = slot == facts_.roles().p_slot() ? p_ : q_;
-    IoBatch batch;
+    IoBatch batch(IoBatch::Reads::kForOthers);
     AddRead(batch, slot, stored);
     if (!batch.Run()) {
       return false;

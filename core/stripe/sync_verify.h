@@ -69,7 +69,7 @@ class SyncVerifier {
   std::byte* const p_;
   std::byte* const q_;
   std::byte* const spare_;
-  IoBatch batch_;
+  IoBatch batch_{IoBatch::Reads::kForOthers};
   std::vector<Write> writes_;
 };
 

@@ -113,7 +113,7 @@ class SyncWindow {
   const std::span<std::byte> memory_;
   const ResyncRequest* requests_ = nullptr;
   std::vector<RequestCuts> cuts_;  // by slot: where the next requests begin, the last one first
-  IoBatch batch_;
+  IoBatch batch_{IoBatch::Reads::kForOthers};
   std::vector<SyncBlock> blocks_;  // of batch_
   std::vector<SyncBlock> failed_;
 };

@@ -173,7 +173,7 @@ bool WriteExecutor::Holds(const Unit& unit, uint32_t slot, const std::byte* byte
   const StripeFacts& facts = unit.piece.step->facts;
   const ColumnRange columns = unit.piece.columns;
   AlignedBuffer stored(columns.size());  // scratch may be in use to the last byte
-  IoBatch batch;
+  IoBatch batch(IoBatch::Reads::kForOthers);
   batch.AddRead(facts.Device(slot), facts.MemberOffset(slot, columns.begin), stored.data(),
                 columns.size());
   return batch.Run() && std::memcmp(stored.data(), bytes, columns.size()) == 0;

@@ -195,7 +195,7 @@ class WriteExecutor {
     ColumnRange columns;
   };
   std::vector<Unsettled> unsettled_;
-  IoBatch batch_;
+  IoBatch batch_{IoBatch::Reads::kForOthers};
   std::vector<IoRecord> records_;
   bool keeps_more_ = false;  // of this wave, than was kept before
 };

@@ -16,6 +16,7 @@
 
 #include "core/base/aligned_buffer.h"
 #include "core/base/units.h"
+#include "core/device/admission_device.h"
 #include "core/device/counting_device.h"
 #include "core/device/fault_device.h"
 #include "core/device/file_device.h"
@@ -120,6 +121,22 @@ std::unique_ptr<MemberDevice> OpenModelled(Ground& ground, bool read_only) {
                            SystemClock());
 }
 
+// One write at a time and no bytes to spare: each goes through the queue.
+class StingyJudge final : public AdmissionJudge {
+ public:
+  AdmissionRuling Judge(const AdmissionFacts& /*facts*/) override {
+    return {{.most_writes = 1, .most_bytes = 1}, false, 0};
+  }
+  uint64_t version() const override { return 0; }
+};
+
+std::unique_ptr<MemberDevice> OpenAdmitted(Ground& ground, bool read_only) {
+  auto device = NewAdmissionDevice(NewCountingDevice(OpenMemory(ground, read_only), SystemClock()),
+                                   std::make_unique<StingyJudge>(), SystemClock());
+  device->SetRange(0, kSizeBytes);
+  return device;
+}
+
 std::unique_ptr<MemberDevice> OpenStack(Ground& ground, bool read_only) {
   return NewFaultDevice(
       NewCountingDevice(NewFaultDevice(OpenDirect(ground, read_only), 1, SystemClock()),
@@ -150,6 +167,7 @@ std::vector<Kind> Kinds() {
                              {"Counting", false, OpenCounted},
                              {"Fault", false, OpenFaulty},
                              {"Modelled", false, OpenModelled},
+                             {"Admitted", false, OpenAdmitted},
                              {"Stack", true, OpenStack},
                              {"Mirror", false, OpenMirror}};
   if (testing::CanMakeLoopDevices()) {
