@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/array/admission.h"
 #include "core/base/status.h"
 #include "core/device/counting_device.h"
 #include "core/device/file_device.h"
@@ -79,7 +80,8 @@ std::optional<DiskModelParameters> ModelParameters(const MemberModelConfig& conf
   return takes_time ? std::optional(parameters) : std::nullopt;
 }
 
-absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
+absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, const PolicySet& policies,
+                                          Clock& clock) {
   OpenedMembers opened;
   std::vector<std::pair<FileIdentity, std::string>> seen;
   for (const std::string& path : config.array.members) {
@@ -99,7 +101,8 @@ absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock) {
     opened.faults_by_path[path] = fault;
     MDVOL_ASSIGN_OR_RETURN(LoadedMember member, LoadMember(ShareFaultDevice(std::move(fault))));
     // On top only now: what was read to load the member is not the array's traffic.
-    member.device = NewCountingDevice(std::move(member.device), clock);
+    member.device = NewAdmittedDevice(NewCountingDevice(std::move(member.device), clock),
+                                      policies.write_admission, clock);
     opened.members.push_back(std::move(member));
   }
   return opened;
@@ -141,7 +144,8 @@ absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& arra
 }
 
 absl::Status AddMemberFile(const std::string& path, AddMode mode, const Config& config,
-                           Clock& clock, Array& array, FaultTable& table) {
+                           const PolicySet& policies, Clock& clock, Array& array,
+                           FaultTable& table) {
   // Before the file is looked at, which this array itself might have to answer.
   MDVOL_RETURN_IF_ERROR(CheckMemberPlace(path));
   MDVOL_ASSIGN_OR_RETURN(auto opened, OpenMemberDevice(path, config, clock));
@@ -149,7 +153,8 @@ absl::Status AddMemberFile(const std::string& path, AddMode mode, const Config& 
   std::shared_ptr<FaultDevice> fault = NewFaultDevice(std::move(opened), seed, clock);
   // Somebody may have removed the member before it is put into the table.
   const std::weak_ptr<FaultDevice> known = fault;
-  auto device = NewCountingDevice(ShareFaultDevice(std::move(fault)), clock);
+  auto device = NewAdmittedDevice(NewCountingDevice(ShareFaultDevice(std::move(fault)), clock),
+                                  policies.write_admission, clock);
   MDVOL_ASSIGN_OR_RETURN(const size_t index, array.AddMember(std::move(device), mode));
   table.Put(index, known);
   return absl::OkStatus();

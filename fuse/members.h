@@ -1,6 +1,6 @@
 // The members of an array for a mount: each is a file or block device, modelled as a disk if the
-// configuration says so, under a fault device and a counting device. Opened before the start, and
-// added while the array runs.
+// configuration says so, under a fault device, a counting device and the queue of write admission.
+// Opened before the start, and added while the array runs.
 
 #ifndef MDVOL_FUSE_MEMBERS_H_
 #define MDVOL_FUSE_MEMBERS_H_
@@ -20,6 +20,7 @@
 #include "core/config/config.h"
 #include "core/device/disk_model.h"
 #include "core/device/fault_device.h"
+#include "core/policy/policy_set.h"
 #include "fuse/control/fault_table.h"
 
 namespace mdvol {
@@ -36,8 +37,9 @@ struct OpenedMembers {
 // not given costs nothing: no latency, no seek, unlimited bandwidth, and one request at a time.
 std::optional<DiskModelParameters> ModelParameters(const MemberModelConfig& config);
 
-// Opens and loads all of them or none. Errors name the path.
-absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, Clock& clock);
+// Opens and loads all of them or none. Errors name the path. `policies` outlives the members.
+absl::StatusOr<OpenedMembers> OpenMembers(const Config& config, const PolicySet& policies,
+                                          Clock& clock);
 
 // The faults by the indices that the running array gave its members.
 void FillFaultTable(const FaultsByPath& faults_by_path, const ArraySnapshot& array,
@@ -50,7 +52,8 @@ absl::Status SetConfiguredFaults(const Config& config, const ArraySnapshot& arra
 
 // Opens the file or device at `path` as the array's configuration says and hands it to the array.
 absl::Status AddMemberFile(const std::string& path, AddMode mode, const Config& config,
-                           Clock& clock, Array& array, FaultTable& table);
+                           const PolicySet& policies, Clock& clock, Array& array,
+                           FaultTable& table);
 
 }  // namespace mdvol
 

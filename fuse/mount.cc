@@ -152,9 +152,9 @@ class Mount {
                   {::getpid(), request.version, &policies.selection, outcome.name()},
                   &engine_,
                   &suspension_,
-                  [this](const std::string& path, AddMode mode) {
-                    return AddMemberFile(path, mode, request_.config, SystemClock(), array_,
-                                         faults_);
+                  [this, &policies](const std::string& path, AddMode mode) {
+                    return AddMemberFile(path, mode, request_.config, policies.set, SystemClock(),
+                                         array_, faults_);
                   }}),
         guarded_control_(control_, events),
         tree_({request.config.volume.name.value_or(kDefaultVolumeName), ::geteuid(), ::getegid()},
@@ -257,7 +257,8 @@ absl::Status ServeMount(const MountRequest& request, const ReportReady& report_r
 
   MDVOL_ASSIGN_OR_RETURN(const std::unique_ptr<OutcomeSource> outcome, OutcomeSource::Listen());
 
-  MDVOL_ASSIGN_OR_RETURN(OpenedMembers opened, OpenMembers(request.config, SystemClock()));
+  MDVOL_ASSIGN_OR_RETURN(OpenedMembers opened,
+                         OpenMembers(request.config, policies.set, SystemClock()));
   MDVOL_ASSIGN_OR_RETURN(
       const std::unique_ptr<Array> array,
       Array::Start(std::move(opened.members), StartOptions(request.config, policies.set),

@@ -11,7 +11,9 @@
 #include "core/base/status.h"
 #include "policies/adaptive_pacing.h"
 #include "policies/adaptive_reads.h"
+#include "policies/adaptive_writes.h"
 #include "policies/bypass.h"
+#include "policies/deadline_6_6.h"
 #include "policies/extent.h"
 #include "policies/inline_parity.h"
 #include "policies/md_3_19.h"
@@ -57,7 +59,15 @@ constexpr std::array kPolicies{
     Entry<Plug16Requests>(
         "plug-16", "4 KiB of each member in turn, joined by a plug of 16 requests: md before 5.16"),
     Entry<Plug64Requests>("plug-64", "the same with a plug of 64 requests: md since 5.16"),
-    Entry<UnlimitedWrites>("unlimited", "every write goes to the members at once"),
+    Entry<AdaptiveWrites>("adaptive",
+                          "keeps room at a member for readers while there are some, by what they "
+                          "wait; whoever waits is joined with its neighbours",
+                          AdaptiveWrites::kOptions),
+    Entry<UnlimitedWrites>("unlimited", "all slots of a member's queue are open to writes",
+                           UnlimitedWrites::kOptions),
+    Entry<Deadline66>("deadline-6.6",
+                      "keeps a quarter of the slots from writes, word by word: mq-deadline of 6.6",
+                      Deadline66::kOptions),
     Entry<InlineParity>(
         "inline", "the thread that carries a write computes its parity; no thread of its own"),
     Entry<SingleParity>("single", "one thread computes all parity, 4 KiB at a time: md's raid5d"),

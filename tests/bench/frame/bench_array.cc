@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "core/array/admission.h"
 #include "core/array/create.h"
 #include "core/array/member_loader.h"
 #include "core/base/check.h"
@@ -116,9 +117,12 @@ absl::Status BenchArrayImpl::Open(const std::vector<uint32_t>& missing) {
     if (std::find(missing.begin(), missing.end(), slot) != missing.end()) {
       continue;
     }
-    MDVOL_ASSIGN_OR_RETURN(LoadedMember member,
-                           LoadMember(NewCountingDevice(
-                               std::make_unique<testing::SharedDevice>(disks_[slot]), clock_)));
+    std::unique_ptr<CountingDevice> device =
+        NewCountingDevice(std::make_unique<testing::SharedDevice>(disks_[slot]), clock_);
+    if (spec_.write_admission) {
+      device = NewAdmittedDevice(std::move(device), policies_.write_admission, clock_);
+    }
+    MDVOL_ASSIGN_OR_RETURN(LoadedMember member, LoadMember(std::move(device)));
     members.push_back(std::move(member));
   }
   live_members_ = static_cast<uint32_t>(members.size());

@@ -7,9 +7,10 @@
 // outlive Close: an array can be closed and opened again, with other members missing, on what the
 // first has left.
 //
-// From the member outward a device's stack is: memory, disk model, tally, counter (as in a mount).
-// Making the members costs no modelled time, all that comes after does, metadata included.
-// One thread at a time, but for array() and sync(), and for Switch while others use those.
+// From the member outward a device's stack is: memory, disk model, tally, counter, write
+// admission (as in a mount). Making the members costs no modelled time, all that comes after does,
+// metadata included. One thread at a time, but for array() and sync(), and for Switch while others
+// use those.
 
 #ifndef MDVOL_TESTS_BENCH_FRAME_BENCH_ARRAY_H_
 #define MDVOL_TESTS_BENCH_FRAME_BENCH_ARRAY_H_
@@ -46,6 +47,7 @@ struct BenchArraySpec {
   // How slow each member is: kSsdModel, kHddModel, Stretched(kSsdModel, 4) where the machine could
   // not keep up. None: as fast as memory.
   std::optional<DiskModelParameters> model = std::nullopt;
+  bool write_admission = true;              // false: no member has a queue for its writes
   std::vector<uint32_t> missing = {};       // slots, two at most
   std::vector<PolicyChoice> policies = {};  // the others are the defaults
 };

@@ -72,7 +72,7 @@ TEST_F(MembersTest, AFaultOfNoMemberIsAUsageError) {
 TEST_F(MembersTest, AMissingFileIsNamed) {
   Config config;
   config.array.members = {"/no/such/image"};
-  const absl::Status status = OpenMembers(config, clock_).status();
+  const absl::Status status = OpenMembers(config, PolicySet(), clock_).status();
   EXPECT_EQ(ErrnoOf(status), ENOENT);
   EXPECT_NE(MessageOf(status).find("/no/such/image"), std::string::npos);
 }

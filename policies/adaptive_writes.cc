@@ -1,0 +1,100 @@
+// See adaptive_writes.h. The note is the bound in bytes, shifted by one, and a bit that says that
+// the time of a read alone is being measured; 0 before the first reader.
+
+#include "policies/adaptive_writes.h"
+
+#include <algorithm>
+
+namespace mdvol {
+namespace {
+
+constexpr uint64_t kNsPerMs = 1'000'000;
+constexpr uint64_t kLaneBytes = 4096;
+constexpr uint64_t kLeastBytes = kLaneBytes;
+constexpr uint64_t kFirstBytes = 64 << 10;
+constexpr uint64_t kMostBytes = 16 << 20;
+constexpr uint64_t kLongestBytes = 1 << 20;
+constexpr double kUnhurtNs = 60'000;
+
+// What the slowest reads are steered to, as shares of the goal: down at once from above it, up in
+// small steps from well below.
+constexpr double kAimShare = 0.9;
+constexpr double kLowShare = 0.8;
+constexpr double kGrowth = 1.1;
+constexpr double kDeepestCut = 0.5;
+
+constexpr uint64_t Note(uint64_t bytes, bool is_learning) { return bytes << 1 | is_learning; }
+
+}  // namespace
+
+AdaptiveWrites::AdaptiveWrites(PolicyNumbers numbers)
+    : queue_(numbers),
+      read_latency_(numbers[2]),
+      hold_ns_(static_cast<uint64_t>(numbers[3]) * kNsPerMs),
+      learn_ns_(static_cast<uint64_t>(numbers[4]) * kNsPerMs) {}
+
+WriteAdmissionDecision AdaptiveWrites::Open() const {
+  WriteAdmissionDecision decision;
+  decision.most_writes = queue_.nr_requests;
+  decision.most_in_flight = queue_.device_depth;
+  decision.longest_bytes = kLongestBytes;
+  decision.wake_batch = WakeBatch(std::min(queue_.nr_requests, queue_.device_depth));
+  return decision;
+}
+
+WriteAdmissionDecision AdaptiveWrites::Bounded(uint64_t bytes) const {
+  WriteAdmissionDecision decision = Open();
+  decision.most_bytes = bytes;
+  decision.longest_bytes =
+      std::clamp(bytes / 2 / kLaneBytes * kLaneBytes, kLaneBytes, kLongestBytes);
+  return decision;
+}
+
+uint64_t AdaptiveWrites::Steer(uint64_t bytes, const WriteAdmissionFacts& facts) const {
+  const auto least_ns = static_cast<double>(facts.least_read_ns);
+  const double goal_ns = std::max(read_latency_ * least_ns, kUnhurtNs);
+  const double median_ns = std::max(static_cast<double>(facts.median_read_ns), least_ns);
+  const double slowest_ns = least_ns + 2 * (median_ns - least_ns);
+  double factor = 1;
+  if (slowest_ns > goal_ns) {
+    factor = std::max(kAimShare * goal_ns / slowest_ns, kDeepestCut);
+  } else if (slowest_ns < kLowShare * goal_ns) {
+    factor = kGrowth;
+  }
+  const auto steered = static_cast<uint64_t>(static_cast<double>(bytes) * factor);
+  return std::clamp(steered, kLeastBytes, kMostBytes);
+}
+
+WriteAdmissionDecision AdaptiveWrites::Decide(const WriteAdmissionFacts& facts) {
+  uint64_t bytes = facts.note >> 1;
+  bool is_learning = (facts.note & 1) != 0;
+  if (facts.reads_in_flight == 0 && facts.since_read_ns >= hold_ns_) {
+    WriteAdmissionDecision open = Open();
+    open.note = Note(bytes, false);
+    return open;
+  }
+  if (bytes == 0) {
+    bytes = kFirstBytes;
+  }
+  const bool has_learned = is_learning && facts.reads > 0;
+  if (facts.least_read_ns == 0 || (is_learning && !has_learned)) {
+    WriteAdmissionDecision decision = Bounded(kLeastBytes);
+    decision.note = Note(bytes, true);
+    return decision;
+  }
+  if (has_learned) {
+    is_learning = false;
+  } else if (facts.since_learn_ns >= learn_ns_) {
+    WriteAdmissionDecision decision = Bounded(kLeastBytes);
+    decision.learn = true;
+    decision.note = Note(bytes, true);
+    return decision;
+  } else if (facts.reads > 0) {
+    bytes = Steer(bytes, facts);
+  }
+  WriteAdmissionDecision decision = Bounded(bytes);
+  decision.note = Note(bytes, is_learning);
+  return decision;
+}
+
+}  // namespace mdvol

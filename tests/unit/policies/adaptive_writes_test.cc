@@ -1,0 +1,213 @@
+// What "adaptive" decides, with facts that are made up, and steered against a model of a disk.
+
+#include "policies/adaptive_writes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace mdvol {
+namespace {
+
+constexpr uint64_t kUs = 1000;
+constexpr uint64_t kMs = 1000 * kUs;
+constexpr uint64_t kLane = 4096;
+
+std::vector<double> Standard() {
+  std::vector<double> numbers;
+  for (const PolicyOptionInfo& option : AdaptiveWrites::kOptions) {
+    numbers.push_back(option.standard);
+  }
+  return numbers;
+}
+
+class AdaptiveWritesTest : public ::testing::Test {
+ protected:
+  // A reader at work who takes `least` alone.
+  static WriteAdmissionFacts Reader(uint64_t least_ns, uint64_t note) {
+    WriteAdmissionFacts facts;
+    facts.reads_in_flight = 1;
+    facts.since_read_ns = 0;
+    facts.least_read_ns = least_ns;
+    facts.since_learn_ns = 0;
+    facts.note = note;
+    return facts;
+  }
+
+  // From the first read to the first bound that follows from a measurement.
+  WriteAdmissionDecision Learned(uint64_t least_ns) {
+    WriteAdmissionFacts facts = Reader(0, 0);
+    facts.note = policy_.Decide(facts).note;
+    facts.least_read_ns = least_ns;
+    facts.reads = 8;
+    facts.median_read_ns = least_ns;
+    return policy_.Decide(facts);
+  }
+
+  WriteAdmissionDecision Measured(uint64_t note, uint64_t least_ns, uint64_t median_ns) {
+    WriteAdmissionFacts facts = Reader(least_ns, note);
+    facts.reads = 8;
+    facts.median_read_ns = median_ns;
+    return policy_.Decide(facts);
+  }
+
+  AdaptiveWrites policy_{Standard()};
+};
+
+// T1, T2: nobody reads, nothing is kept.
+TEST_F(AdaptiveWritesTest, WithoutReadersWritesHaveAllOfTheQueue) {
+  for (const uint64_t since : {WriteAdmissionFacts::kNever, 100 * kMs, 101 * kMs}) {
+    WriteAdmissionFacts facts;
+    facts.since_read_ns = since;
+    const WriteAdmissionDecision decision = policy_.Decide(facts);
+    EXPECT_EQ(decision.most_writes, 256U);
+    EXPECT_EQ(decision.most_in_flight, 254U);
+    EXPECT_EQ(decision.most_bytes, UINT64_MAX);
+  }
+}
+
+TEST_F(AdaptiveWritesTest, AReadIsRememberedForATenthOfASecondAndNotLonger) {
+  WriteAdmissionFacts facts = Reader(100 * kUs, 0);
+  facts.reads_in_flight = 0;
+  facts.since_read_ns = 100 * kMs - 1;
+  EXPECT_LT(policy_.Decide(facts).most_bytes, UINT64_MAX);
+  facts.since_read_ns = 100 * kMs;
+  EXPECT_EQ(policy_.Decide(facts).most_bytes, UINT64_MAX);
+  facts.reads_in_flight = 1;
+  EXPECT_LT(policy_.Decide(facts).most_bytes, UINT64_MAX);
+}
+
+// T4: for every length of the queue, and every lesser depth of the member.
+TEST_F(AdaptiveWritesTest, TheBoundIsExactForEveryLengthOfTheQueue) {
+  for (uint32_t nr = 1; nr <= 1024; ++nr) {
+    for (const uint32_t depth : {1U, nr, 254U, 1024U}) {
+      std::vector<double> numbers = Standard();
+      numbers[0] = nr;
+      numbers[1] = depth;
+      AdaptiveWrites policy(numbers);
+      const WriteAdmissionDecision decision = policy.Decide({});
+      EXPECT_EQ(decision.most_writes, nr);
+      EXPECT_EQ(decision.most_in_flight, depth);
+      // T6
+      EXPECT_GE(decision.wake_batch, std::min(8U, std::min(nr, depth) / 8));
+      EXPECT_GE(decision.wake_batch, 1U);
+    }
+  }
+}
+
+// T5: whether there are readers or not.
+TEST_F(AdaptiveWritesTest, WhoWaitsCanAlwaysBeJoined) {
+  EXPECT_TRUE(policy_.Decide({}).waiters_join);
+  EXPECT_TRUE(policy_.Decide(Reader(0, 0)).waiters_join);
+  EXPECT_TRUE(Learned(100 * kUs).waiters_join);
+}
+
+TEST_F(AdaptiveWritesTest, TheFirstReaderIsMeasuredWithOneWriteAtATime) {
+  const WriteAdmissionDecision decision = policy_.Decide(Reader(0, 0));
+  EXPECT_EQ(decision.most_bytes, kLane);
+  // Still one at a time while there are too few reads to tell.
+  EXPECT_EQ(policy_.Decide(Reader(90 * kUs, decision.note)).most_bytes, kLane);
+  EXPECT_GT(Learned(100 * kUs).most_bytes, kLane);
+}
+
+TEST_F(AdaptiveWritesTest, SlowReadsTakeBytesFromWritesAndFastOnesGiveThem) {
+  const WriteAdmissionDecision first = Learned(100 * kUs);
+  // 100 + 2 x (400 - 100) = 700 us are more than three times 100.
+  const WriteAdmissionDecision fewer = Measured(first.note, 100 * kUs, 400 * kUs);
+  EXPECT_LT(fewer.most_bytes, first.most_bytes);
+  EXPECT_GE(fewer.most_bytes, first.most_bytes / 2);
+  const WriteAdmissionDecision more = Measured(first.note, 100 * kUs, 110 * kUs);
+  EXPECT_GT(more.most_bytes, first.most_bytes);
+  EXPECT_LE(more.most_bytes, first.most_bytes * 5 / 4);
+  // Between the two nothing moves: 100 + 2 x 90 = 280.
+  EXPECT_EQ(Measured(first.note, 100 * kUs, 190 * kUs).most_bytes, first.most_bytes);
+}
+
+TEST_F(AdaptiveWritesTest, OneOutlierMovesNothing) {
+  const WriteAdmissionDecision first = Learned(100 * kUs);
+  WriteAdmissionFacts facts = Reader(100 * kUs, first.note);
+  facts.reads = 8;
+  facts.median_read_ns = 190 * kUs;
+  facts.slowest_read_ns = 4000 * kMs;
+  EXPECT_EQ(policy_.Decide(facts).most_bytes, first.most_bytes);
+}
+
+TEST_F(AdaptiveWritesTest, AJoinedRequestIsAtMostHalfOfTheBytes) {
+  uint64_t note = Learned(100 * kUs).note;
+  for (int i = 0; i < 60; ++i) {
+    const WriteAdmissionDecision decision = Measured(note, 100 * kUs, 110 * kUs);
+    note = decision.note;
+    EXPECT_LE(decision.longest_bytes, std::max(decision.most_bytes / 2, kLane));
+    EXPECT_EQ(decision.longest_bytes % kLane, 0U);
+    EXPECT_LE(decision.longest_bytes, 1U << 20);
+  }
+}
+
+TEST_F(AdaptiveWritesTest, TheBoundStaysBetweenOneLaneAndSixteenMebibytes) {
+  uint64_t note = Learned(100 * kUs).note;
+  for (int i = 0; i < 200; ++i) {
+    note = Measured(note, 100 * kUs, 100 * kUs).note;
+  }
+  EXPECT_EQ(policy_.Decide(Reader(100 * kUs, note)).most_bytes, 16U << 20);
+  for (int i = 0; i < 200; ++i) {
+    note = Measured(note, 100 * kUs, 90 * kMs).note;
+  }
+  EXPECT_EQ(policy_.Decide(Reader(100 * kUs, note)).most_bytes, kLane);
+}
+
+// Memory and the page cache: three times two microseconds are nobody's pain.
+TEST_F(AdaptiveWritesTest, ReadsThatAreFastAnywayAreLetBe) {
+  const WriteAdmissionDecision first = Learned(2 * kUs);
+  EXPECT_GT(Measured(first.note, 2 * kUs, 20 * kUs).most_bytes, first.most_bytes);
+  EXPECT_LT(Measured(first.note, 2 * kUs, 60 * kUs).most_bytes, first.most_bytes);
+}
+
+TEST_F(AdaptiveWritesTest, TheTimeOfAReadAloneIsMeasuredAnewNowAndThen) {
+  const WriteAdmissionDecision first = Learned(100 * kUs);
+  WriteAdmissionFacts facts = Reader(100 * kUs, first.note);
+  facts.since_learn_ns = 2000 * kMs - 1;
+  EXPECT_FALSE(policy_.Decide(facts).learn);
+  facts.since_learn_ns = 2000 * kMs;
+  const WriteAdmissionDecision learning = policy_.Decide(facts);
+  EXPECT_TRUE(learning.learn);
+  EXPECT_EQ(learning.most_bytes, kLane);
+  // Asked for once; what was before comes back with the first reads.
+  facts.note = learning.note;
+  facts.since_learn_ns = kMs;
+  facts.least_read_ns = 0;
+  EXPECT_FALSE(policy_.Decide(facts).learn);
+  facts.least_read_ns = 95 * kUs;
+  facts.reads = 8;
+  facts.median_read_ns = 100 * kUs;
+  EXPECT_EQ(policy_.Decide(facts).most_bytes, first.most_bytes);
+}
+
+TEST_F(AdaptiveWritesTest, TheNextReaderFindsTheLastBound) {
+  const WriteAdmissionDecision first = Learned(100 * kUs);
+  WriteAdmissionFacts facts;
+  facts.note = first.note;
+  const WriteAdmissionDecision open = policy_.Decide(facts);
+  EXPECT_EQ(open.most_bytes, UINT64_MAX);
+  EXPECT_EQ(policy_.Decide(Reader(100 * kUs, open.note)).most_bytes, first.most_bytes);
+}
+
+// A member that moves 500 bytes in a microsecond and takes 100 us besides: the bound settles where
+// the slowest reads take less than three times a read alone, and not far below.
+TEST_F(AdaptiveWritesTest, TheBoundSettlesWhereTheReadersGoalIs) {
+  const uint64_t least = 108 * kUs;
+  WriteAdmissionDecision decision = Learned(least);
+  const auto slowest = [](uint64_t bytes) { return 8 * kUs + bytes * 1000 / 500; };
+  for (int i = 0; i < 100; ++i) {
+    const uint64_t median = (least + std::max(slowest(decision.most_bytes), least)) / 2;
+    decision = Measured(decision.note, least, median);
+    if (i > 20) {
+      EXPECT_LE(slowest(decision.most_bytes), 3 * least);
+      EXPECT_GE(slowest(decision.most_bytes), 2 * least);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mdvol
