@@ -44,7 +44,7 @@ void AdmissionQueue::SetLimits(const AdmissionLimits& limits) {
     sleepers_.clear();
   } else if (joined) {
     // They stand there already and are not sent to sleep, even if they are more than the slots.
-    held_slots_ = static_cast<uint32_t>(sweeps_[0].size() + sweeps_[1].size());
+    held_slots_ = CountRuns();
   }
 }
 
@@ -80,8 +80,25 @@ void AdmissionQueue::Add(WaitingWrite& write, const InFlight& in_flight) {
   ++held_slots_;
 }
 
-// Puts the write beside a neighbour that stands in a sweep, if that makes no run too long. (A write
-// that closes the gap between two leaves them two slots.)
+// How many requests those in the sweeps would be.
+uint32_t AdmissionQueue::CountRuns() const {
+  uint32_t runs = 0;
+  for (const Sweep& sweep : sweeps_) {
+    const WaitingWrite* before = nullptr;
+    uint64_t length_bytes = 0;
+    for (const auto& [offset_bytes, write] : sweep) {
+      length_bytes += write->request->length_bytes;
+      if (before == nullptr || !Follows(*write, *before) || length_bytes > limits_.longest_bytes) {
+        ++runs;
+        length_bytes = write->request->length_bytes;
+      }
+      before = write;
+    }
+  }
+  return runs;
+}
+
+// Puts the write beside a neighbour that stands in a sweep, if that makes no run too long.
 bool AdmissionQueue::Join(WaitingWrite& write) {
   for (Sweep& sweep : sweeps_) {
     if (TouchesRun(sweep, write, limits_.longest_bytes)) {
@@ -112,7 +129,7 @@ bool AdmissionQueue::TouchesRun(const Sweep& sweep, const WaitingWrite& write,
 
 bool AdmissionQueue::IsReady(const InFlight& in_flight) {
   if (in_flight.writes == 0) {
-    WakeSleepers(limits_.wake_batch, in_flight);
+    WakeSleepers(1, in_flight);
   }
   if (sweeps_[0].empty() && sweeps_[1].empty()) {
     is_filling_ = false;
@@ -153,30 +170,28 @@ void AdmissionQueue::Take(WriteRun* run) {
   } while (at != sweep.end() && Follows(*at->second, *run->back()) &&
            length_bytes + at->second->request->length_bytes <= limits_.longest_bytes);
   sweep.erase(sweep.begin(), at);
-  const bool are_left = !sweeps_[0].empty() || !sweeps_[1].empty();
-  held_slots_ = std::max(held_slots_ - std::min(held_slots_, 1U), are_left ? 1U : 0U);
+  if (!limits_.waiters_join) {
+    // Counted anew: a write may have closed the gap between two runs, and a run been left in part.
+    held_slots_ = CountRuns();
+  }
 }
 
 void AdmissionQueue::NoteEnd(const InFlight& in_flight) {
   if (in_flight.writes + 1 >= MostInFlight()) {
     is_filling_ = false;  // it was full
   }
-  if (sleepers_.empty()) {
-    ended_ = 0;
-    return;
-  }
-  ++ended_;
-  if (ended_ >= limits_.wake_batch) {
-    WakeSleepers(ended_, in_flight);
-  }
+  WakeSleepers(limits_.wake_batch, in_flight);
 }
 
-void AdmissionQueue::WakeSleepers(uint32_t most, const InFlight& in_flight) {
-  ended_ = 0;
-  for (; most > 0 && !sleepers_.empty(); --most) {
+// One that joins a neighbour gives the slot that it was woken for to the next.
+void AdmissionQueue::WakeSleepers(uint32_t least_free, const InFlight& in_flight) {
+  if (uint64_t{held_slots_} + in_flight.writes + least_free > limits_.most_writes) {
+    return;
+  }
+  while (!sleepers_.empty()) {
     WaitingWrite* const sleeper = sleepers_.front();
     if (!Join(*sleeper)) {
-      if (!HasSlot(in_flight) && in_flight.writes + held_slots_ > 0) {
+      if (!HasSlot(in_flight)) {
         return;
       }
       sweeps_[1 - current_].emplace(sleeper->request->offset_bytes, sleeper);

@@ -12,7 +12,7 @@
 // stands there with its slot until the member's own queue (most_in_flight) has room, joins a
 // neighbour that stands there without taking a slot of its own, and sleeps, first come first served
 // and out of reach of its neighbours, when there is neither. Sleepers are let on when wake_batch
-// requests have ended, as many as have ended.
+// slots are free, until none is.
 //
 // Nothing in flight: something may go, whatever the limits say. Not synchronised.
 
@@ -86,9 +86,10 @@ class AdmissionQueue {
   using Sweep = absl::btree_multimap<uint64_t, WaitingWrite*>;
 
   bool HasSlot(const InFlight& in_flight) const;
+  uint32_t CountRuns() const;
   bool Join(WaitingWrite& write);
   static bool TouchesRun(const Sweep& sweep, const WaitingWrite& write, uint64_t longest_bytes);
-  void WakeSleepers(uint32_t most, const InFlight& in_flight);
+  void WakeSleepers(uint32_t least_free, const InFlight& in_flight);
 
   AdmissionLimits given_;    // as they were said
   AdmissionLimits limits_;   // and as they are kept
@@ -96,7 +97,6 @@ class AdmissionQueue {
   uint32_t current_ = 0;     // which is which
   uint32_t held_slots_ = 0;  // by runs in the sweeps; without waiters_join alone
   std::deque<WaitingWrite*> sleepers_;
-  uint32_t ended_ = 0;  // since sleepers were last let on
   bool is_filling_ = false;
 };
 
