@@ -16,8 +16,8 @@ constexpr uint64_t kMostBytes = 16 << 20;
 constexpr uint64_t kLongestBytes = 1 << 20;
 constexpr double kUnhurtNs = 60'000;
 
-// What the slowest reads are steered to, as shares of the goal: down at once from above it, up in
-// small steps from well below.
+// Where the inferred slowest reads are kept, as shares of the goal: from above it down to the aim,
+// from below the low one up in small steps. Between the two nothing moves.
 constexpr double kAimShare = 0.9;
 constexpr double kLowShare = 0.8;
 constexpr double kGrowth = 1.1;
@@ -55,20 +55,35 @@ uint64_t AdaptiveWrites::Steer(uint64_t bytes, const WriteAdmissionFacts& facts)
   const double goal_ns = std::max(read_latency_ * least_ns, kUnhurtNs);
   const double median_ns = std::max(static_cast<double>(facts.median_read_ns), least_ns);
   const double slowest_ns = least_ns + 2 * (median_ns - least_ns);
+  const double share = slowest_ns / goal_ns;
   double factor = 1;
-  if (slowest_ns > goal_ns) {
-    factor = std::max(kAimShare * goal_ns / slowest_ns, kDeepestCut);
-  } else if (slowest_ns < kLowShare * goal_ns) {
+  if (share > 1) {
+    factor = std::max(kAimShare / share, kDeepestCut);
+  } else if (share < kLowShare) {
     factor = kGrowth;
   }
-  const auto steered = static_cast<uint64_t>(static_cast<double>(bytes) * factor);
+  const auto steered = static_cast<uint64_t>(static_cast<double>(bytes) * factor + 0.5);
   return std::clamp(steered, kLeastBytes, kMostBytes);
+}
+
+// Members ask at the same time, and with times that differ a little: the latest read counts.
+bool AdaptiveWrites::HasReader(const WriteAdmissionFacts& facts) {
+  uint64_t last_ns = last_read_ns_.load(std::memory_order_relaxed);
+  const uint64_t since_ns = facts.reads_in_flight > 0 ? 0 : facts.since_read_ns;
+  if (since_ns <= facts.now_ns) {
+    const uint64_t seen_ns = facts.now_ns - since_ns;
+    while (seen_ns > last_ns &&
+           !last_read_ns_.compare_exchange_weak(last_ns, seen_ns, std::memory_order_relaxed)) {
+    }
+    last_ns = std::max(last_ns, seen_ns);
+  }
+  return last_ns != 0 && (last_ns > facts.now_ns || facts.now_ns - last_ns < hold_ns_);
 }
 
 WriteAdmissionDecision AdaptiveWrites::Decide(const WriteAdmissionFacts& facts) {
   uint64_t bytes = facts.note >> 1;
   bool is_learning = (facts.note & 1) != 0;
-  if (facts.reads_in_flight == 0 && facts.since_read_ns >= hold_ns_) {
+  if (!HasReader(facts)) {
     WriteAdmissionDecision open = Open();
     open.note = Note(bytes, false);
     return open;

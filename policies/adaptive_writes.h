@@ -16,13 +16,18 @@
 // learn_ms one request at a time is let on until a few reads have shown it anew.
 //
 // Reads faster than 60 us in spite of the writes are let be: memory and the page cache have no
-// queue that is worth guarding. What is remembered of a member is its bound, in the note: nothing
-// is shared, and nothing is locked.
+// queue that is worth guarding.
+//
+// Readers are the array's: one who reads here and there, and waits long, comes to each member so
+// seldom that each by itself would forget him, and he would wait for ever so long. So when a read
+// was last seen is shared by all members, in one atomic word; the bound is each member's own, in
+// its note.
 
 #ifndef MDVOL_POLICIES_ADAPTIVE_WRITES_H_
 #define MDVOL_POLICIES_ADAPTIVE_WRITES_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 #include "core/policy/write_admission.h"
@@ -38,7 +43,7 @@ class AdaptiveWrites final : public WriteAdmission {
       PolicyOptionInfo{"read_latency", 3, 1, 100, false,
                        "slowest reads beside writes, in times of a read alone"},
       PolicyOptionInfo{"hold_ms", 100, 0, 10000, true, "how long a read is remembered"},
-      PolicyOptionInfo{"learn_ms", 2000, 100, 600000, true,
+      PolicyOptionInfo{"learn_ms", 5000, 100, 600000, true,
                        "how often the time of a read alone is measured anew"},
   };
 
@@ -48,12 +53,14 @@ class AdaptiveWrites final : public WriteAdmission {
  private:
   WriteAdmissionDecision Open() const;
   WriteAdmissionDecision Bounded(uint64_t bytes) const;
+  bool HasReader(const WriteAdmissionFacts& facts);
   uint64_t Steer(uint64_t bytes, const WriteAdmissionFacts& facts) const;
 
   const SchedulerQueue queue_;
   const double read_latency_;
   const uint64_t hold_ns_;
   const uint64_t learn_ns_;
+  std::atomic<uint64_t> last_read_ns_{0};  // at any member; 0: never
 };
 
 }  // namespace mdvol

@@ -55,6 +55,9 @@ class AdmissionThread {
   AdmissionThread(const AdmissionThread&) = delete;
   AdmissionThread& operator=(const AdmissionThread&) = delete;
 
+  // True for one in so many calls.
+  bool IsTurnToAsk() { return ++passes_ % 32 == 0; }
+
   // Writes that went in at once and are to be waited for.
   void NotePassed(AdmissionWork& device, IoRequest& request) {
     passed_.push_back({&device, &request});
@@ -100,6 +103,7 @@ class AdmissionThread {
 
   AdmissionThread() = default;
 
+  uint32_t passes_ = 0;
   absl::InlinedVector<Passed, 16> passed_;
   std::vector<Taken> taken_;
   absl::InlinedVector<AdmissionWork*, 16> queued_at_;

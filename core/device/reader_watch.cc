@@ -13,7 +13,7 @@ constexpr uint64_t kDepthBits = 8;
 constexpr uint64_t kMostDepth = (uint64_t{1} << kDepthBits) - 1;
 // A count is handed out when it has so many reads, or any at all after so long.
 constexpr size_t kFullCount = 8;
-constexpr uint64_t kLongestCountNs = 100'000'000;
+constexpr uint64_t kLongestCountNs = 500'000'000;
 
 }  // namespace
 

@@ -28,8 +28,8 @@ struct WriteAdmissionFacts {
   uint32_t reads_in_flight = 0;
   uint64_t since_read_ns = kNever;  // since a read was last seen to begin or end
 
-  // The reads measured since the last time that this was not 0, eight of them or what a tenth of a
-  // second brought; 0: not yet enough.
+  // The reads measured since the last time that this was not 0, eight of them or what half a second
+  // brought; 0: not yet enough.
   uint32_t reads = 0;
   uint64_t median_read_ns = 0;
   uint64_t slowest_read_ns = 0;

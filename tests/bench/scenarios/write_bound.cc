@@ -79,18 +79,29 @@ MixedRate PlayMixedLoad(const DiskModelParameters& model, const MixedLoad& load,
   return rate;
 }
 
-double WriteBound(const DiskModelParameters& model, uint32_t members, double read_p99_ns,
-                  uint64_t seed) {
-  double most = 0;
+WriteBounds BoundWrites(const DiskModelParameters& model, uint32_t members, double read_p99_ns,
+                        double least_share, uint64_t seed) {
+  struct Allowed {
+    double write_bytes_per_s;
+    uint64_t request_bytes;
+  };
+  std::vector<Allowed> allowed;
+  WriteBounds bounds;
   for (uint32_t depth = 1; depth <= 4; ++depth) {
     for (uint64_t bytes = 4 * kKiB; bytes <= kMiB; bytes += bytes < 128 * kKiB ? 4 * kKiB : bytes) {
       const MixedRate rate = PlayMixedLoad(model, {members, depth, bytes, true}, seed);
       if (rate.read_p99_ns <= read_p99_ns) {
-        most = std::max(most, rate.write_bytes_per_s);
+        allowed.push_back({rate.write_bytes_per_s, bytes});
+        bounds.write_bytes_per_s = std::max(bounds.write_bytes_per_s, rate.write_bytes_per_s);
       }
     }
   }
-  return most;
+  for (const Allowed& load : allowed) {
+    if (load.write_bytes_per_s >= least_share * bounds.write_bytes_per_s) {
+      bounds.request_bytes = std::max(bounds.request_bytes, load.request_bytes);
+    }
+  }
+  return bounds;
 }
 
 }  // namespace mdvol::bench

@@ -65,8 +65,8 @@ TEST_F(AdmissionQueueTest, NeighboursGoTogetherWhateverTheOrderTheyCameIn) {
   for (const uint64_t block : {7U, 3U, 1U, 2U, 9U}) {
     Add(block);
   }
-  EXPECT_EQ(Next(), (Blocks{1, 2, 3}));
   EXPECT_EQ(Next(), Blocks{7});
+  EXPECT_EQ(Next(), (Blocks{1, 2, 3}));
   EXPECT_EQ(Next(), Blocks{9});
   EXPECT_EQ(Next(), Blocks{});
   EXPECT_TRUE(queue_.empty());
@@ -92,8 +92,8 @@ TEST_F(AdmissionQueueTest, ARunEndsAtItsGreatestLengthAndNoWriteIsCut) {
   EXPECT_EQ(Next(), Blocks{5});
 }
 
-TEST_F(AdmissionQueueTest, AStreamThatGrowsAheadOfTheSweepOvertakesNobodyForEver) {
-  queue_.SetLimits({.most_in_flight = 1, .longest_bytes = kBlock});
+TEST_F(AdmissionQueueTest, WhoHasWaitedLongestGoesNextWhateverGrowsBesideHim) {
+  queue_.SetLimits({.most_in_flight = 1, .longest_bytes = 2 * kBlock});
   Add(0);
   Add(1000);
   EXPECT_EQ(Next(), Blocks{0});
@@ -103,7 +103,21 @@ TEST_F(AdmissionQueueTest, AStreamThatGrowsAheadOfTheSweepOvertakesNobodyForEver
   End(1);
   EXPECT_EQ(Next(), Blocks{1000});
   End(1);
-  EXPECT_EQ(Next(), Blocks{1});
+  EXPECT_EQ(Next(), (Blocks{1, 2}));
+}
+
+TEST_F(AdmissionQueueTest, ARunGrowsBehindTheOldestFirst) {
+  queue_.SetLimits({.longest_bytes = 3 * kBlock});
+  for (const uint64_t block : {5U, 3U, 4U, 6U, 7U, 8U}) {
+    Add(block);
+  }
+  EXPECT_EQ(Next(), (Blocks{5, 6, 7}));
+  EXPECT_EQ(Next(), (Blocks{3, 4}));
+  EXPECT_EQ(Next(), Blocks{8});
+  Add(2);
+  Add(1);
+  Add(3);
+  EXPECT_EQ(Next(), (Blocks{1, 2, 3}));
 }
 
 TEST_F(AdmissionQueueTest, AWriteThatComesPassesOnlyWhereNobodyWaitsAndThereIsRoom) {
@@ -167,9 +181,32 @@ TEST_F(AdmissionQueueTest, SleepersCannotBeJoinedAndAreLetOnInBatchesFirstComeFi
   End(3);
   EXPECT_EQ(Next(), Blocks{});
   End(1);
-  // They are woken together, and those that join a neighbour leave their slots to who comes next.
-  EXPECT_EQ(Next(), (Blocks{47, 48, 49, 50, 51}));
+  // Four slots are free, and the member has room: they go as they are, each by itself.
+  for (const uint64_t block : {51U, 50U, 49U, 48U}) {
+    EXPECT_EQ(Next(), Blocks{block});
+  }
   EXPECT_EQ(Next(), Blocks{});
+  EXPECT_EQ(queue_.size(), 1U);
+}
+
+// What the same thread would hand in next under a kernel, where it is the thread that sleeps.
+TEST_F(AdmissionQueueTest, SleepersThatContinueOneWhoStandsComeAlong) {
+  queue_.SetLimits({.most_writes = 3, .most_in_flight = 2, .waiters_join = false});
+  Add(100);
+  EXPECT_EQ(Next(), Blocks{100});
+  Add(200);
+  EXPECT_EQ(Next(), Blocks{200});
+  Add(300);  // stands with the last slot
+  for (const uint64_t block : {1U, 50U, 2U, 3U}) {
+    Add(block);  // sleep
+  }
+  End(1);
+  EXPECT_EQ(Next(), Blocks{300});
+  queue_.NoteEnd(in_flight_);
+  End(1);
+  EXPECT_EQ(Next(), (Blocks{1, 2, 3}));
+  End(1);
+  EXPECT_EQ(Next(), Blocks{50});
 }
 
 TEST_F(AdmissionQueueTest, WritesWithASlotThatTheMemberHasNoRoomForCanBeJoinedWithoutAnother) {
