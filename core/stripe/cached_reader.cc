@@ -22,8 +22,8 @@ ColumnRange ColumnsOf(const StripeCache::Lane& lane) {
 
 // The lanes of `columns`, and those ahead of them: up to where the next unit of reading ahead
 // begins. What lies behind may have been delivered and dropped.
-StripeCache::LaneRange LanesOf(const ReadStep& step, ColumnRange columns) {
-  const uint64_t unit = std::max(step.ahead_bytes, kLaneBytes);
+StripeCache::LaneRange LanesOf(const ReadStep& step, ColumnRange columns, uint64_t ahead_bytes) {
+  const uint64_t unit = std::max(ahead_bytes, kLaneBytes);
   const uint64_t first = columns.begin / kLaneBytes;
   const uint64_t end =
       std::min((columns.end + unit - 1) / unit * unit, step.facts.geometry().chunk_bytes());
@@ -80,6 +80,22 @@ void CachedReader::RebuildAll() {
   }
 }
 
+// All that is wanted is there, or being read or rebuilt by others.
+bool CachedReader::IsAllThere(const Part& part) const {
+  const StripeRoles& roles = part.step->facts.roles();
+  for (const WantedExtent& extent : part.step->wanted) {
+    const uint32_t slot = roles.DataSlot(extent.data_index);
+    for (uint64_t column = extent.columns.begin; column < extent.columns.end;
+         column = RoundDown(column, kLaneBytes) + kLaneBytes) {
+      const StripeCache::Lane* const lane = FindLane(part, column);
+      if (lane == nullptr || !(lane->IsValid(slot) || lane->IsPending(slot))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool CachedReader::MustWait(const Part& part) const {
   const StripeRoles& roles = part.step->facts.roles();
   return std::any_of(part.step->wanted.begin(), part.step->wanted.end(), [&](const auto& extent) {
@@ -100,6 +116,18 @@ void CachedReader::Begin(ReadStep& step, bool is_fetch) {
             .decode = {},
             .is_data = {},
             .lanes = {}};
+  part.is_data.resize(facts.geometry().raid_disks(), true);
+  part.is_data[facts.roles().p_slot()] = false;
+  part.is_data[facts.roles().q_slot()] = false;
+  if (!is_fetch) {
+    PinLanes(part, 0);
+    if (IsAllThere(part)) {
+      parts_.push_back(std::move(part));
+      return;
+    }
+    cache_.Unpin(facts.stripe(), part.lanes, {});
+    part.lanes.clear();
+  }
   const ColumnRange chunk{0, facts.geometry().chunk_bytes()};
   if (!PlanDecode(facts, chunk, &part.decode) || (is_fetch && part.decode.lost_slots.empty())) {
     return;  // the executor says so
@@ -107,15 +135,12 @@ void CachedReader::Begin(ReadStep& step, bool is_fetch) {
   if (step.all_survivors && !part.decode.lost_slots.empty()) {
     AddAllSurvivors(facts, chunk, &part.decode);
   }
-  part.is_data.resize(facts.geometry().raid_disks(), true);
-  part.is_data[facts.roles().p_slot()] = false;
-  part.is_data[facts.roles().q_slot()] = false;
   if (is_fetch) {
     const uint64_t bytes = std::min(step.ahead_bytes, facts.geometry().chunk_bytes());
     cache_.Pin(facts.stripe(), {0, static_cast<uint32_t>(bytes / kLaneBytes)}, part.keep,
                &part.lanes);
   } else {
-    PinLanes(part);
+    PinLanes(part, step.ahead_bytes);
   }
   parts_.push_back(std::move(part));
   for (StripeCache::Lane* const lane : parts_.back().lanes) {
@@ -125,11 +150,11 @@ void CachedReader::Begin(ReadStep& step, bool is_fetch) {
 }
 
 // Those that are wanted, ascending, each once; where there is no room for more, the first of them.
-void CachedReader::PinLanes(Part& part) {
+void CachedReader::PinLanes(Part& part, uint64_t ahead_bytes) {
   const ReadStep& step = *part.step;
   absl::InlinedVector<StripeCache::LaneRange, 8> ranges;
   for (const WantedExtent& extent : step.wanted) {
-    ranges.push_back(LanesOf(step, extent.columns));
+    ranges.push_back(LanesOf(step, extent.columns, ahead_bytes));
   }
   std::sort(ranges.begin(), ranges.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -66,7 +66,8 @@ class CachedReader {
   void Begin(ReadStep& step, bool is_fetch);
   void RebuildAll();
   bool MustWait(const Part& part) const;
-  void PinLanes(Part& part);
+  void PinLanes(Part& part, uint64_t ahead_bytes);
+  bool IsAllThere(const Part& part) const;
   void Plan(Item& item);
   void Want(Item& item, size_t item_index, uint32_t slot);
   void Read();

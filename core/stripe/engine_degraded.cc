@@ -18,10 +18,17 @@ void AddStripe(const StripeFacts& facts, std::span<const WantedExtent> wanted,
                DegradedReadFacts* known) {
   const ColumnRange chunk{0, facts.geometry().chunk_bytes()};
   known->lost_chunks = 0;
-  for (uint32_t k = 0; k < facts.geometry().data_disks(); ++k) {
-    if (facts.Access(facts.roles().DataSlot(k), chunk) == SlotAccess::kAbsent) {
-      known->first_lost = known->lost_chunks == 0 ? k : known->first_lost;
-      known->last_lost = k;
+  known->first_lost = facts.geometry().raid_disks();
+  known->last_lost = 0;
+  for (uint32_t slot = 0; slot < facts.geometry().raid_disks(); ++slot) {
+    if (facts.Access(slot, chunk) != SlotAccess::kAbsent) {
+      continue;
+    }
+    const ChunkRole role = facts.roles().RoleOf(slot);
+    if (role.kind == ChunkKind::kData) {
+      const uint32_t index = role.data_index;
+      known->first_lost = std::min(known->first_lost, index);
+      known->last_lost = std::max(known->last_lost, index);
       ++known->lost_chunks;
     }
   }

@@ -11,7 +11,9 @@ namespace mdvol {
 namespace {
 
 constexpr uint64_t kForgottenNs = 1000000000;  // a run that nobody has continued for so long
+constexpr uint64_t kCountEveryNs = 100000000;
 constexpr uint32_t kRecentRequests = 64;
+constexpr uint64_t kPlaceBytes = 32 * kMiB;  // more than what comes out of order
 
 // How far from the end of a run a read may lie: as far as so many of its like that came earlier or
 // later than it. Before the run is known for one, chance is to be kept out.
@@ -31,8 +33,12 @@ bool ReadRuns::Entry::IsRun() const {
   return recent >= 2 && recent_joints + 1 >= recent - recent / 4;
 }
 
+bool ReadRuns::Entry::IsForgotten(uint64_t now_ns) const {
+  return requests == 0 || Since(last_ns, now_ns) > kForgottenNs;
+}
+
 bool ReadRuns::Entry::Continues(Range read, uint64_t now_ns) const {
-  if (requests == 0 || Since(last_ns, now_ns) > kForgottenNs) {
+  if (IsForgotten(now_ns)) {
     return false;
   }
   const uint64_t slack = Slack(read.end - read.begin, IsRun());
@@ -66,23 +72,24 @@ void ReadRuns::Entry::Add(Range read, uint64_t now_ns) {
   }
 }
 
-// One that is free or forgotten, else the oldest of those that are no runs: random reads are not to
-// push streams out.
-ReadRuns::Entry& ReadRuns::Replaced(uint64_t now_ns) {
-  const auto rank = [now_ns](const Entry& entry) {
-    if (entry.requests == 0 || Since(entry.last_ns, now_ns) > kForgottenNs) {
-      return 0;
+uint32_t ReadRuns::PlaceOf(uint64_t offset_bytes) {
+  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;  // spreads neighbours (Knuth 6.4)
+  return static_cast<uint32_t>((offset_bytes / kPlaceBytes * kGolden) >> 32) % kPlaces;
+}
+
+// One that is free or forgotten, else the older of those that are no runs: random reads are not to
+// push streams out. Null when all are runs.
+ReadRuns::Entry* ReadRuns::Replaced(uint32_t place, uint64_t now_ns) {
+  Entry* worst = nullptr;
+  for (Entry& entry : places_[place]) {
+    if (entry.IsForgotten(now_ns)) {
+      return &entry;
     }
-    return entry.IsRun() ? 2 : 1;
-  };
-  Entry* worst = &entries_[0];
-  for (Entry& entry : entries_) {
-    const int order = rank(entry) - rank(*worst);
-    if (order < 0 || (order == 0 && entry.last_ns < worst->last_ns)) {
+    if (!entry.IsRun() && (worst == nullptr || entry.last_ns < worst->last_ns)) {
       worst = &entry;
     }
   }
-  return *worst;
+  return worst;
 }
 
 // The one whose end is nearest. What is no run and could have been continued as well is one with
@@ -91,12 +98,21 @@ ReadRuns::Entry* ReadRuns::Find(Range read, uint64_t now_ns) {
   const auto distance = [read](const Entry& entry) {
     return std::max(entry.end, read.begin) - std::min(entry.end, read.begin);
   };
-  absl::InlinedVector<Entry*, 4> near;
+  absl::InlinedVector<Entry*, 6> near;
   Entry* found = nullptr;
-  for (Entry& entry : entries_) {
-    if (entry.Continues(read, now_ns)) {
-      near.push_back(&entry);
-      found = found == nullptr || distance(entry) < distance(*found) ? &entry : found;
+  const uint64_t before = read.begin - std::min(read.begin, kPlaceBytes);
+  uint32_t last_place = kPlaces;
+  for (const uint64_t at : {before, read.begin, read.begin + kPlaceBytes}) {
+    const uint32_t place = PlaceOf(at);
+    if (place == last_place) {
+      continue;
+    }
+    last_place = place;
+    for (Entry& entry : places_[place]) {
+      if (entry.Continues(read, now_ns)) {
+        near.push_back(&entry);
+        found = found == nullptr || distance(entry) < distance(*found) ? &entry : found;
+      }
     }
   }
   for (Entry* const entry : near) {
@@ -110,23 +126,60 @@ ReadRuns::Entry* ReadRuns::Find(Range read, uint64_t now_ns) {
   return found;
 }
 
+// To where its end is now, if there is room.
+ReadRuns::Entry* ReadRuns::MoveOn(Entry* entry, uint32_t from, uint64_t now_ns) {
+  const uint32_t place = PlaceOf(entry->end);
+  if (place == from) {
+    return entry;
+  }
+  Entry* const into = Replaced(place, now_ns);
+  if (into == nullptr) {
+    return entry;
+  }
+  *into = *entry;
+  *entry = {};
+  return into;
+}
+
+void ReadRuns::CountRuns(uint64_t now_ns) {
+  if (was_counted_ && Since(counted_ns_, now_ns) < kCountEveryNs) {
+    return;
+  }
+  was_counted_ = true;
+  counted_ns_ = now_ns;
+  active_runs_ = 0;
+  for (const Set& set : places_) {
+    for (const Entry& entry : set) {
+      active_runs_ += entry.IsRun() && !entry.IsForgotten(now_ns) ? 1U : 0U;
+    }
+  }
+}
+
 ReadRun ReadRuns::Note(uint64_t offset_bytes, uint64_t length_bytes, uint64_t now_ns) {
   const Range read{offset_bytes, offset_bytes + length_bytes};
   absl::MutexLock lock(&mutex_);
+  CountRuns(now_ns);
+  ReadRun run{.active_runs = active_runs_};
   Entry* found = Find(read, now_ns);
   if (found == nullptr) {
-    found = &Replaced(now_ns);
+    found = Replaced(PlaceOf(read.end), now_ns);
+    if (found == nullptr) {
+      return run;
+    }
     *found = {};
   }
-  ReadRun run;
   run.gap_ns = found->requests == 0 ? 0 : Since(found->last_ns, now_ns);
+  const bool was_run = found->IsRun();
+  const uint32_t from = PlaceOf(found->requests == 0 ? read.end : found->end);
   found->Add(read, now_ns);
+  found = MoveOn(found, from, now_ns);
+  if (was_run != found->IsRun()) {
+    active_runs_ = was_run ? std::max(active_runs_, 1U) - 1 : active_runs_ + 1;
+  }
   if (found->IsRun()) {
     run.requests = found->requests;
     run.bytes = found->bytes;
-  }
-  for (const Entry& entry : entries_) {
-    run.active_runs += entry.IsRun() && Since(entry.last_ns, now_ns) <= kForgottenNs ? 1U : 0U;
+    run.active_runs = std::max(active_runs_, 1U);
   }
   return run;
 }
