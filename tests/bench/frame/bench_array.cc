@@ -16,12 +16,12 @@
 #include "core/device/counting_device.h"
 #include "core/device/memory_device.h"
 #include "core/device/modelled_device.h"
+#include "core/device/shared_device.h"
 #include "core/metadata/create_plan.h"
 #include "core/policy/policy_set.h"
 #include "policies/registry.h"
 #include "policies/selection.h"
 #include "tests/support/seed.h"
-#include "tests/support/test_array/shared_device.h"
 
 namespace mdvol::bench {
 namespace {
@@ -92,7 +92,7 @@ absl::Status BenchArrayImpl::MakeMembers() {
   std::vector<std::unique_ptr<MemberDevice>> handles;
   for (size_t i = 0; i < plan_.members.size(); ++i) {
     memories.push_back(NewMemoryDevice(absl::StrCat("/bench/d", i), plan_.members[i].device_bytes));
-    handles.push_back(std::make_unique<testing::SharedDevice>(memories.back()));
+    handles.push_back(std::make_unique<SharedDevice>(memories.back()));
   }
   MDVOL_RETURN_IF_ERROR(WriteCreatePlan(plan_, handles));
   for (size_t i = 0; i < handles.size(); ++i) {
@@ -118,7 +118,7 @@ absl::Status BenchArrayImpl::Open(const std::vector<uint32_t>& missing) {
       continue;
     }
     std::unique_ptr<CountingDevice> device =
-        NewCountingDevice(std::make_unique<testing::SharedDevice>(disks_[slot]), clock_);
+        NewCountingDevice(std::make_unique<SharedDevice>(disks_[slot]), clock_);
     if (spec_.write_admission) {
       device = NewAdmittedDevice(std::move(device), policies_.write_admission, clock_);
     }

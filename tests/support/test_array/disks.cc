@@ -10,7 +10,7 @@
 #include "core/base/aligned_buffer.h"
 #include "core/base/check.h"
 #include "core/base/units.h"
-#include "tests/support/test_array/shared_device.h"
+#include "core/device/shared_device.h"
 
 namespace mdvol::testing {
 namespace {

@@ -1,8 +1,8 @@
-// SharedDevice: a member that outlives whoever uses it. An array destroyed without Stop is a crash
-// then, and the next one finds what the first left.
+// SharedDevice: a device of which another holds a share: it outlives the stack of devices that this
+// one is part of. As thread-safe as the device.
 
-#ifndef MDVOL_TESTS_SUPPORT_TEST_ARRAY_SHARED_DEVICE_H_
-#define MDVOL_TESTS_SUPPORT_TEST_ARRAY_SHARED_DEVICE_H_
+#ifndef MDVOL_CORE_DEVICE_SHARED_DEVICE_H_
+#define MDVOL_CORE_DEVICE_SHARED_DEVICE_H_
 
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 
 #include "core/device/member_device.h"
 
-namespace mdvol::testing {
+namespace mdvol {
 
 class SharedDevice final : public MemberDevice {
  public:
@@ -34,6 +34,6 @@ class SharedDevice final : public MemberDevice {
   const std::shared_ptr<MemberDevice> device_;
 };
 
-}  // namespace mdvol::testing
+}  // namespace mdvol
 
-#endif  // MDVOL_TESTS_SUPPORT_TEST_ARRAY_SHARED_DEVICE_H_
+#endif  // MDVOL_CORE_DEVICE_SHARED_DEVICE_H_
