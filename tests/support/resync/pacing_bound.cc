@@ -25,8 +25,8 @@ Costs CostsOf(const PacingBoundSpec& spec) {
   costs.bandwidth = bandwidth;
   costs.solo_s =
       1 / PredictRandomRate(spec.disk, spec.request_bytes, spec.member_bytes, /*depth=*/1);
-  costs.window_s = std::max(
-      0.0, lasts_s - costs.solo_s + (is_alone ? costs.solo_s / spec.members : -before_s));
+  costs.window_s =
+      std::max(0.0, lasts_s - costs.solo_s + (is_alone ? costs.solo_s / spec.members : -before_s));
   costs.read_s = is_alone                     ? costs.solo_s + seek_s
                  : spec.disk.parallelism == 2 ? std::max(before_s, transfer_s)
                                               : transfer_s;
