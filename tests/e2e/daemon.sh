@@ -101,6 +101,8 @@ is_mounted mnt || die "kill -9: the dead mount has gone by itself"
 mdvol mount "${MEMBERS[@]}" mnt >mount.out 2>&1 </dev/null || die "mount over a dead mount: $(cat mount.out)"
 [ "$(grep -cF " $CASE_DIR/mnt " /proc/self/mountinfo)" = 1 ] || die "mounted on top of the dead mount"
 [ "$(get 200000 15)" = "before the kill" ] || die "after kill -9: what was synced is not there"
+# A stop amid the resync would leave it dirty.
+mdvol wait mnt >wait.out 2>&1 || die "after kill -9: wait: $(cat wait.out)"
 stop_volume mnt
 examine_clean
 say "kill -9"
@@ -133,6 +135,7 @@ MEMBERS=("${MEMBERS[@]:1}")
 mount_volume mnt --read-only --run
 stop_volume mnt
 mount_volume mnt --run --force
+mdvol wait mnt >wait.out 2>&1 || die "--force: wait: $(cat wait.out)"
 stop_volume mnt
 examine_members clean .AAAAA "${MEMBERS[@]}"
 say "read-only, dirty, degraded"

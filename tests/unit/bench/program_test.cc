@@ -12,6 +12,7 @@
 #include "tests/bench/frame/csv.h"
 #include "tests/bench/program/options.h"
 #include "tests/bench/program/run.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mdvol::bench {
 namespace {
@@ -148,9 +149,8 @@ TEST(RunTest, AScenariosErrorIsTheRuns) {
 }
 
 TEST(RunTest, ChartsAreDrawnFromACsvFileAlone) {
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "mdvol_bench_charts";
-  std::filesystem::create_directories(folder);
+  const testing::TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary.path();
   Options options;
   options.command = Command::kChart;
   options.csv = (folder / "in.csv").string();
@@ -162,7 +162,6 @@ TEST(RunTest, ChartsAreDrawnFromACsvFileAlone) {
   ASSERT_TRUE(WriteTextFile(options.csv, FormatCsv({{"s", "p", "w", "m", "", 1, 0, {}, {}}})).ok());
   EXPECT_EQ(RunBench(options, out, errors), 0);
   EXPECT_TRUE(std::filesystem::exists(folder / "out" / "s-m.svg"));
-  std::filesystem::remove_all(folder);
 }
 
 TEST(RunTest, TheListNamesScenariosAndPolicies) {

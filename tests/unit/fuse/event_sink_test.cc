@@ -22,6 +22,7 @@
 #include "core/base/status.h"
 #include "core/base/unique_fd.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/temporary_folder.h"
 
 namespace {
 
@@ -67,7 +68,8 @@ namespace mdvol {
 namespace {
 
 TEST(EventSinkTest, AFileGetsALinePerEventBehindWhatItHolds) {
-  const std::string path = ::testing::TempDir() + "event_sink_test.log";
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.Path("log");
   std::ofstream(path) << "before\n";
   testing::FakeClock clock;
   EventLog events(clock);
@@ -85,11 +87,11 @@ TEST(EventSinkTest, AFileGetsALinePerEventBehindWhatItHolds) {
     expected += FormatEvent(event) + '\n';
   }
   EXPECT_EQ(text, expected);
-  std::filesystem::remove(path);
 }
 
 TEST(EventSinkTest, StandardErrorGetsALinePerEvent) {
-  const std::string path = ::testing::TempDir() + "event_sink_test.err";
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.Path("err");
   const UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   const UniqueFd saved(::dup(STDERR_FILENO));
   ASSERT_EQ(::dup2(file.get(), STDERR_FILENO), STDERR_FILENO);
@@ -99,7 +101,6 @@ TEST(EventSinkTest, StandardErrorGetsALinePerEvent) {
   std::ifstream text(path);
   EXPECT_EQ((std::string{std::istreambuf_iterator<char>(text), std::istreambuf_iterator<char>()}),
             FormatEvent(event) + '\n');
-  std::filesystem::remove(path);
 }
 
 TEST(EventSinkTest, SyslogGetsLevelsAndTextsAsTheyAre) {
@@ -119,9 +120,9 @@ TEST(EventSinkTest, SyslogGetsLevelsAndTextsAsTheyAre) {
 }
 
 TEST(EventSinkTest, AFifoWhoseReaderHasStoppedHoldsNobody) {
-  const std::string path = ::testing::TempDir() + "event_sink_test.fifo";
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.Path("fifo");
   std::signal(SIGPIPE, SIG_IGN);  // As the daemon does.
-  std::filesystem::remove(path);
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   EXPECT_EQ(ErrnoOf(FileSink(path).status()), ENXIO);  // Nobody reads at all.
   const UniqueFd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -133,13 +134,12 @@ TEST(EventSinkTest, AFifoWhoseReaderHasStoppedHoldsNobody) {
     (*sink)(event);
   }
   sink = absl::UnknownError("");  // Nor does its end.
-  std::filesystem::remove(path);
 }
 
 TEST(EventSinkTest, WhatWasDroppedIsCounted) {
-  const std::string path = ::testing::TempDir() + "event_sink_test.fifo";
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.Path("fifo");
   std::signal(SIGPIPE, SIG_IGN);  // As the daemon does.
-  std::filesystem::remove(path);
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   const UniqueFd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   absl::StatusOr<EventLog::Listener> sink = FileSink(path);
@@ -160,7 +160,6 @@ TEST(EventSinkTest, WhatWasDroppedIsCounted) {
   }
   EXPECT_NE(text.find("events not logged: "), std::string::npos);
   sink = absl::UnknownError("");
-  std::filesystem::remove(path);
 }
 
 TEST(EventSinkTest, AFileThatCannotBeOpenedIsNamed) {

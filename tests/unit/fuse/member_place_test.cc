@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "core/base/status.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mdvol {
 namespace {
@@ -20,9 +20,6 @@ namespace {
 class MemberPlaceTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string path = ::testing::TempDir() + "member_place_XXXXXX";
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    root_ = std::filesystem::canonical(path);
     for (const char* folder : {"mnt", "fs", "plain/sub", "sys/dev/block"}) {
       std::filesystem::create_directories(root_ / folder);
     }
@@ -31,7 +28,6 @@ class MemberPlaceTest : public ::testing::Test {
     facts_.mounts = {Mount("/", "ext4", "/dev/root", makedev(250, 1)),
                      Mount(Path("mnt"), "fuse.mdvol", "host:demo", makedev(0, 9999))};
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
 
   static MountInfo Mount(const std::string& mountpoint, const std::string& type,
                          const std::string& source, dev_t device) {
@@ -63,7 +59,8 @@ class MemberPlaceTest : public ::testing::Test {
 
   std::string Find(const std::string& path) const { return FindMountUnder(path, facts_); }
 
-  std::filesystem::path root_;
+  const testing::TemporaryFolder temporary_;
+  const std::filesystem::path root_ = temporary_.path();
   PlaceFacts facts_;
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mdvol {
 namespace {
@@ -83,8 +84,8 @@ TEST(MemberWordTest, AFileIsFoundByItsNameAsItIsAndAsItIsShown) {
 }
 
 TEST(MemberWordTest, OtherSpellingsOfAPathAreFollowedWhenAskedTo) {
-  const std::string folder = ::testing::TempDir() + "member_word_test";
-  std::filesystem::remove_all(folder);
+  const testing::TemporaryFolder temporary;
+  const std::string folder = temporary.path();
   std::filesystem::create_directories(folder + "/other");
   std::ofstream(folder + "/a") << "a";
   std::ofstream(folder + "/other/a") << "other";

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "core/base/status.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mdvol {
 namespace {
@@ -23,17 +23,14 @@ using ::testing::HasSubstr;
 class MountRequestTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string path = ::testing::TempDir() + "mount_request_XXXXXX";
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    folder_ = std::filesystem::canonical(path);
     request_.mountpoint = folder_;
     request_.config.array.members = {"a.img", "/b.img", "missing", "./c.img"};
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   absl::Status Resolve() { return ResolveMountRequest(request_).status(); }
 
-  std::filesystem::path folder_;
+  const testing::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
   MountRequest request_;
 };
 

@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "core/base/status.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mdvol {
 namespace {
@@ -25,14 +25,8 @@ using ::testing::HasSubstr;
 
 class MountpointTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string path = ::testing::TempDir() + "mountpoint_XXXXXX";
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    folder_ = std::filesystem::canonical(path);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path folder_;
+  const testing::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(MountpointTest, AFolderIsResolvedToItsAbsolutePath) {

@@ -20,6 +20,7 @@
 #include "core/base/status.h"
 #include "core/policy/resync_pacing.h"
 #include "policies/plugin.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mdvol {
 namespace {
@@ -33,15 +34,7 @@ constexpr PolicyFamily kPacing = PolicyFamily::kResyncPacing;
 // The path of each plugin is a new one, and so is its file: what is loaded stays loaded.
 class PluginLoaderTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string path = ::testing::TempDir() + "plugin_loader_XXXXXX";
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    folder_ = std::filesystem::canonical(path);
-  }
-  void TearDown() override {
-    ::unsetenv("MDVOL_TEST_PLUGIN");
-    std::filesystem::remove_all(folder_);
-  }
+  void TearDown() override { ::unsetenv("MDVOL_TEST_PLUGIN"); }
 
   std::string Path(const std::string& name) const { return folder_ / name; }
 
@@ -74,7 +67,8 @@ class PluginLoaderTest : public ::testing::Test {
   }
 
   Registry registry_;
-  std::filesystem::path folder_;
+  const testing::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
   int copies_ = 0;
 };
 

@@ -1,10 +1,10 @@
 // Tidy paths name the file that the kernel opens.
 
 #include "core/base/path.h"
+#include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,9 +16,6 @@ class PathTest : public ::testing::Test {
  protected:
   // here/x.img, here/link -> ../there/inner, there/x.img, there/inner/
   void SetUp() override {
-    std::string path = ::testing::TempDir() + "path_XXXXXX";
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    root_ = std::filesystem::canonical(path);
     std::filesystem::create_directories(root_ / "here" / "folder");
     std::filesystem::create_directories(root_ / "there" / "inner");
     std::filesystem::create_symlink("../there/inner", root_ / "here" / "link");
@@ -27,12 +24,10 @@ class PathTest : public ::testing::Test {
     before_ = std::filesystem::current_path();
     std::filesystem::current_path(root_ / "here");
   }
-  void TearDown() override {
-    std::filesystem::current_path(before_);
-    std::filesystem::remove_all(root_);
-  }
+  void TearDown() override { std::filesystem::current_path(before_); }
 
-  std::filesystem::path root_;
+  const testing::TemporaryFolder temporary_;
+  const std::filesystem::path root_ = temporary_.path();
   std::filesystem::path before_;
 };
 

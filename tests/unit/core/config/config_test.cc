@@ -16,6 +16,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "tests/support/seed.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mdvol {
 namespace {
@@ -409,16 +410,13 @@ TEST(ConfigTest, MutatedTextIsAConfigOrOneLine) {
 
 class LoadConfigTest : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string Write(const std::string& text) {
     std::ofstream(path_, std::ios::binary) << text;
     return path_;
   }
 
-  const std::string folder_ = ::testing::TempDir() + "load_config_test." +
-                              std::to_string(reinterpret_cast<uintptr_t>(this));
+  const testing::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
   const std::string path_ = folder_ + "/a.toml";
 };
 

@@ -345,6 +345,7 @@ TEST_F(AdmissionDeviceTest, ExactlyAsManyAreAtTheMemberAsMayBe) {
     for (uint64_t i = 0; i < k + 4; ++i) {
       Start(writers, member, {3 * i});
     }
+    member.held->AwaitSeen(k);  // who is let through may still be on the way
     AwaitWaiting(member, 4);
     EXPECT_EQ(member.held->WritesAtOnce(), k);
     member.held->LetAll();

@@ -24,6 +24,7 @@
 #include "core/device/mirror_device.h"
 #include "core/device/modelled_device.h"
 #include "tests/support/seed.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/core/device/test_devices.h"
 #include "tests/unit/core/device/test_files.h"
 
@@ -37,7 +38,7 @@ using testing::Prng;
 using testing::Read;
 using testing::RequestFor;
 using testing::RunRequest;
-using testing::TempDir;
+using testing::TemporaryFolder;
 using testing::TestSeed;
 using testing::Write;
 using testing::Zero;
@@ -47,7 +48,7 @@ constexpr uint64_t kSizeBytes = kMiB + 20 * kKiB;  // no multiple of MemoryDevic
 // What a kind of device needs to live on.
 struct Ground {
   explicit Ground(const std::string& folder) : temp(folder) {}
-  TempDir temp;
+  TemporaryFolder temp{"/dev/shm"};
   std::unique_ptr<LoopDevice> loop;
   std::vector<std::unique_ptr<MemberDevice>> below;  // what a device does not own
 };

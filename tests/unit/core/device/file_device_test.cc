@@ -28,6 +28,7 @@
 #include "core/base/unique_fd.h"
 #include "core/base/units.h"
 #include "core/device/file_io.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/core/base/failing_syscall.h"
 #include "tests/unit/core/device/test_devices.h"
 #include "tests/unit/core/device/test_files.h"
@@ -43,7 +44,7 @@ using testing::MakeFileWith;
 using testing::MakeSparseFile;
 using testing::Read;
 using testing::RunWithFailingSyscall;
-using testing::TempDir;
+using testing::TemporaryFolder;
 using testing::Write;
 using testing::Zero;
 
@@ -59,7 +60,7 @@ class FileDeviceTest : public ::testing::Test {
     return device.ok() ? *std::move(device) : nullptr;
   }
 
-  TempDir temp_;
+  TemporaryFolder temp_{"/dev/shm"};
   std::string path_;
 };
 
@@ -152,7 +153,7 @@ TEST_F(FileDeviceTest, AFileThatCannotBeLookedAtOnceOpenIsRefused) {
 }
 
 TEST_F(FileDeviceTest, DirectAlignmentIsTheKernelsWordOrAPage) {
-  const TempDir temp(testing::FolderForDirectIo());
+  const TemporaryFolder temp(testing::FolderForDirectIo());
   const std::string path = temp.Path("d0.img");
   MakeSparseFile(path, kSizeBytes);
   const auto device = OpenFileDevice(path, {.direct = true});
@@ -177,7 +178,7 @@ int DescriptorOf(const std::string& path) {
 }
 
 TEST_F(FileDeviceTest, OpensAsItWasTold) {
-  const TempDir temp(testing::FolderForDirectIo());
+  const TemporaryFolder temp(testing::FolderForDirectIo());
   const std::string path = temp.Path("d0.img");
   MakeSparseFile(path, kSizeBytes);
   const std::string full_path = std::filesystem::canonical(path);
@@ -273,7 +274,7 @@ TEST_F(FileDeviceTest, WhatWasCutOffIsNoHole) {
 }
 
 TEST_F(FileDeviceTest, ADirectFileThatWasCutShortReadsAsEio) {
-  const TempDir temp(testing::FolderForDirectIo());
+  const TemporaryFolder temp(testing::FolderForDirectIo());
   const std::string path = temp.Path("d0.img");
   MakeSparseFile(path, kSizeBytes);
   const auto device = OpenFileDevice(path, {.direct = true});

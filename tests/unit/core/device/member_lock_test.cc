@@ -20,6 +20,7 @@
 #include "core/base/unique_fd.h"
 #include "core/base/units.h"
 #include "core/device/file_device.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/core/base/failing_syscall.h"
 #include "tests/unit/core/device/test_files.h"
 
@@ -30,7 +31,7 @@ using testing::LoopDevice;
 using testing::MakeFileWith;
 using testing::MakeSparseFile;
 using testing::RunWithFailingSyscall;
-using testing::TempDir;
+using testing::TemporaryFolder;
 
 constexpr char kHeld[] =
     ": held by another process (is the array mounted already?): unmount it or pass a copy";
@@ -39,7 +40,7 @@ class MemberLockTest : public ::testing::Test {
  protected:
   MemberLockTest() : path_(temp_.Path("d0.img")) { MakeSparseFile(path_, kMiB); }
 
-  TempDir temp_;
+  TemporaryFolder temp_{"/dev/shm"};
   std::string path_;
 };
 

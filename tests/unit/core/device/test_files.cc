@@ -17,25 +17,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mdvol::testing {
 
-TempDir::TempDir(const std::string& parent) : path_(parent + "/mdvol-device-test-XXXXXX") {
-  MDVOL_CHECK(::mkdtemp(path_.data()) != nullptr);
-}
-
-TempDir::~TempDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string TempDir::Path(std::string_view name) const {
-  return absl::StrCat(path_, "/", std::string(name));
-}
-
 std::string FolderForDirectIo() {
   for (const char* folder : {".", "/var/tmp", "/tmp"}) {
-    const TempDir temp(folder);
+    const TemporaryFolder temp(folder);
     const std::string path = temp.Path("probe");
     MakeSparseFile(path, 4096);
     if (UniqueFd(::open(path.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC)).valid()) {
@@ -97,7 +85,7 @@ void LoopDevice::Detach() {
 
 bool CanMakeLoopDevices() {
   static const bool can = [] {
-    const TempDir temp;
+    const TemporaryFolder temp("/dev/shm");
     MakeSparseFile(temp.Path("probe"), 4096);
     const bool works = LoopDevice::Attach(temp.Path("probe")) != nullptr;
     if (!works) {

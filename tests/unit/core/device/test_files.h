@@ -13,20 +13,6 @@
 
 namespace mdvol::testing {
 
-// A new folder below `parent`, removed with all that is in it.
-class TempDir {
- public:
-  explicit TempDir(const std::string& parent = "/dev/shm");
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  ~TempDir();
-
-  std::string Path(std::string_view name) const;
-
- private:
-  std::string path_;
-};
-
 // A folder whose file system takes O_DIRECT: the working folder, or else one of the usual places.
 std::string FolderForDirectIo();
 

@@ -12,6 +12,7 @@
 #include "core/metadata/create_plan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/core/metadata/create_request_sample.h"
 #include "tests/unit/core/metadata/planned_images.h"
 

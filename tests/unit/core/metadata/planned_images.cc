@@ -32,21 +32,6 @@ std::vector<uint8_t> BitmapArea(const CreatePlan& plan, const PlannedMember& mem
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = std::filesystem::temp_directory_path() / "mdvol-metadata-XXXXXX";
-  MDVOL_CHECK(mkdtemp(pattern.data()) != nullptr);
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string TemporaryFolder::Path(std::string_view name) const {
-  return path_ + "/" + std::string(name);
-}
-
 void WriteImage(const CreatePlan& plan, const PlannedMember& member, const std::string& path) {
   std::ofstream file(path, std::ios::binary);
   const auto* super = reinterpret_cast<const uint8_t*>(&member.super);

@@ -10,19 +10,6 @@
 
 namespace mdvol::testing {
 
-// A folder of its own that goes away with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string Path(std::string_view name) const;
-
- private:
-  std::string path_;
-};
-
 // Writes the metadata of `member` into a new sparse file of its length.
 void WriteImage(const CreatePlan& plan, const PlannedMember& member, const std::string& path);
 

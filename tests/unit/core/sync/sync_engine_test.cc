@@ -288,7 +288,12 @@ TEST_F(SyncEngineTest, WhatCannotBeResyncedStaysInDoubtAndIsNotTriedInALoop) {
   absl::SleepFor(absl::Milliseconds(20));
   EXPECT_FALSE(array_.doubt.Contains(0));
   EXPECT_TRUE(array_.doubt.Contains(9));
-  EXPECT_EQ(array_.Pieces().size(), 4U);
+  // A poke that comes when the run has begun already has it try once more, with the half that is
+  // left.
+  const size_t pieces = array_.Pieces().size();
+  EXPECT_THAT(pieces, ::testing::AnyOf(4U, 6U));
+  absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_EQ(array_.Pieces().size(), pieces);
   EXPECT_EQ(engine_->Status().action, SyncAction::kIdle);
 }
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "fuse/cli/cli.h"
+#include "tests/support/temporary_folder.h"
 
 namespace mdvol::testing {
 
@@ -47,13 +47,6 @@ inline ::testing::AssertionResult IsOneErrorLine(const std::string& err) {
 
 class CliFixture : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "mdvol_cli_XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string Path(const std::string& name) const { return folder_ + "/" + name; }
 
   // The paths of `prefix`0, `prefix`1, …
@@ -111,7 +104,8 @@ class CliFixture : public ::testing::Test {
   }
 
  private:
-  std::string folder_;
+  const testing::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 }  // namespace mdvol::testing
