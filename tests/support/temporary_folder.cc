@@ -1,3 +1,5 @@
+// Made by mkdtemp, so that no two are one.
+
 #include "tests/support/temporary_folder.h"
 
 #include <stdlib.h>
