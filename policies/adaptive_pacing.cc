@@ -15,7 +15,11 @@ constexpr uint64_t kLongNs = 1'000'000'000;  // the engine asks earlier
 
 constexpr uint64_t kMostWindowBytes = 1024 * 1024;
 constexpr uint64_t kLeastWindowBytes = 128 * 1024;
-constexpr uint64_t kFullSpeedBytes = 2 * kMostWindowBytes;  // in flight, while nobody is there
+constexpr uint64_t kFullSpeedBytes = 2 * kMostWindowBytes;  // in flight
+// While nobody is there. A good request for any disk already; and what was read for two windows of
+// many members is still in the processor's cache when P and Q are computed.
+constexpr uint64_t kAloneWindowBytes = 512 * 1024;
+constexpr uint64_t kAloneWindows = 2;
 
 constexpr uint64_t kMostBurstWindows = 2;
 constexpr double kSaturatedShare = 0.6;
@@ -271,12 +275,12 @@ ResyncDecision AdaptivePacing::Decide(const ResyncFacts& facts) {
     return decision;
   }
   is_in_burst_ = false;
-  if (facts.in_flight_bytes() >= kFullSpeedBytes) {
-    return {.wait_ns = kLongNs, .wait_for_fewer_windows = facts.windows_in_flight};
+  if (facts.windows_in_flight >= kAloneWindows) {
+    return {.wait_ns = kLongNs, .wait_for_fewer_windows = kAloneWindows};
   }
   return {.wait_ns = 0,
           .wait_for_fewer_windows = 0,
-          .window_bytes = SpeedLimit::MostWindowBytes(facts)};
+          .window_bytes = std::min(kAloneWindowBytes, SpeedLimit::MostWindowBytes(facts))};
 }
 
 }  // namespace mdvol
