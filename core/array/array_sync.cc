@@ -30,11 +30,12 @@ absl::Status ArrayImpl::RepairStripes(StripeRange stripes, RepairMode mode,
   MDVOL_RETURN_IF_ERROR(CheckStripes(stripes, &found));
   findings->skipped_stripes += found.skipped_stripes;
   const uint64_t stripe_bytes = geometry_.stripe_bytes();
-  for (size_t i = 0; i < found.wrong.size();) {
-    const uint64_t first = found.wrong[i].stripe;
-    uint64_t end = first + 1;
-    for (; i < found.wrong.size() && found.wrong[i].stripe <= end; ++i) {
-      end = found.wrong[i].stripe + 1;
+  for (size_t i = 0; i < found.to_repair.size();) {
+    const uint64_t first = found.to_repair[i];
+    uint64_t end = first;
+    while (i < found.to_repair.size() && found.to_repair[i] == end) {
+      ++i;
+      ++end;
     }
     MDVOL_RETURN_IF_ERROR(RunWrite({first * stripe_bytes, (end - first) * stripe_bytes}, "repair",
                                    [&](const MemberView& view) {

@@ -44,6 +44,9 @@ bool AreAlike(const WrongBlock& a, const WrongBlock& b) {
 void AddFindings(const SyncStripe& stripe, SyncFindings* findings) {
   findings->mismatch_sectors += stripe.mismatched_lanes * (kLaneBytes / kSectorBytes);
   findings->skipped_stripes += stripe.is_skipped ? 1 : 0;
+  if (stripe.action == StripeSync::kCheck && (stripe.has_listed_bad || !stripe.wrong.empty())) {
+    findings->to_repair.push_back(stripe.facts.stripe());
+  }
   for (const WrongBlock& wrong : stripe.wrong) {
     if (!findings->wrong.empty() && AreAlike(findings->wrong.back(), wrong)) {
       findings->wrong.back().columns.end = wrong.columns.end;

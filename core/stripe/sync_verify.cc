@@ -244,13 +244,21 @@ size_t SyncVerifier::NoteWrong(size_t index, const WrongBlock& wrong) {
 }
 
 // What could not be read, and can be told from the rest, is to be mended; a repair tries blocks
-// that are known to be bad too.
+// that are known to be bad too, and a check tells of those that it would write: where parity is in
+// doubt it recomputes that, and needs the data.
 void SyncVerifier::NoteUnreadable(size_t index, ColumnRange piece, const Slots& lost) {
   SyncStripe& stripe = stripes_[index];
+  const StripeFacts& facts = stripe.facts;
+  const bool has_data = std::all_of(lost.begin(), lost.end(), [&](uint32_t slot) {
+    return facts.roles().RoleOf(slot).kind != ChunkKind::kData;
+  });
   for (const uint32_t slot : lost) {
-    if (stripe.facts.HasReadError(slot, piece) ||
-        (stripe.action != StripeSync::kCheck && stripe.facts.HasBadBlock(slot, piece))) {
+    const bool is_listed =
+        facts.Access(slot, piece) == SlotAccess::kUnreadable && facts.HasBadBlock(slot, piece);
+    if (facts.HasReadError(slot, piece) || (is_listed && stripe.action != StripeSync::kCheck)) {
       stripe.to_mend.push_back({slot, piece});
+    } else if (is_listed && facts.members().writable) {
+      stripe.has_listed_bad |= facts.parity_trusted() || has_data;
     }
   }
 }

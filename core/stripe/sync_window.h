@@ -51,6 +51,7 @@ struct SyncStripe {
   RewrittenBadList rewritten_bad;
   bool still_bad = false;                // see EngineResult
   std::vector<UnreadableBlock> to_mend;  // met a read error, or is bad, and can be recovered
+  bool has_listed_bad = false;           // of a check: a repair would find some that are bad
 
   uint64_t mismatched_lanes = 0;
   std::vector<WrongBlock> wrong;  // lane by lane, ascending

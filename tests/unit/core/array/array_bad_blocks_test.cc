@@ -1,5 +1,6 @@
-// The members' bad-block logs: what is written over is taken off them by rebuilds, replacements and
-// writes that go to a replacement too; what cannot be written stays, and its member as well.
+// The members' bad-block logs: what is written over is taken off them by repairs, rebuilds,
+// replacements and writes that go to a replacement too; what cannot be written stays, and its
+// member as well.
 
 #include <gtest/gtest.h>
 
@@ -117,6 +118,60 @@ class ArrayBadBlocksTest : public MembersFixture {
 };
 
 INSTANTIATE_TEST_SUITE_P(Specs, ArrayBadBlocksTest, MemberSpecs());
+
+// ---- Repairs ----
+
+// Of data, P or Q, and of two members at once, where no lane is wrong. The bytes are not what they
+// were, so that a block that is merely struck off is seen.
+TEST_P(ArrayBadBlocksTest, ARepairRewritesWhatIsListed) {
+  const StripeRoles roles = array_.geometry().RolesOf(9);
+  const std::vector<std::vector<size_t>> cases = {{roles.DataSlot(0)},
+                                                  {roles.p_slot()},
+                                                  {roles.q_slot()},
+                                                  {roles.DataSlot(1), roles.DataSlot(3)},
+                                                  {roles.DataSlot(2), roles.p_slot()}};
+  const std::vector<std::byte> noise(kChunk, std::byte{0x5a});
+  for (const RepairMode mode : {RepairMode::kLocate, RepairMode::kParity}) {
+    for (const std::vector<size_t>& listed : cases) {
+      for (const size_t disk : listed) {
+        MakeListed(disk, 9);
+      }
+      for (const size_t disk : listed) {
+        array_.disks().Put(disk, BlockOf(disk, 9).begin, noise);
+      }
+      SyncFindings findings;
+      MDVOL_ASSERT_OK(array_->RepairStripes({0, 32}, mode, &findings));
+      EXPECT_EQ(findings.mismatch_sectors, 0U);
+      EXPECT_EQ(findings.skipped_stripes, 0U);
+      for (const size_t disk : listed) {
+        EXPECT_TRUE(Of(disk).bad_blocks.empty()) << "disk " << disk;
+      }
+      EXPECT_EQ(array_.CheckDisks(), "");
+    }
+  }
+}
+
+// A check writes nothing but what it could not read, and says where a repair would.
+TEST_P(ArrayBadBlocksTest, ACheckLeavesWhatIsListed) {
+  MakeListed(kDisk, 9);
+  SyncFindings findings;
+  MDVOL_ASSERT_OK(array_->CheckStripes({0, 32}, &findings));
+  EXPECT_EQ(Of(kDisk).bad_blocks, std::vector<ByteRange>{BlockOf(kDisk, 9)});
+  EXPECT_EQ(findings.to_repair, std::vector<uint64_t>{9});
+}
+
+TEST_P(ArrayBadBlocksTest, ARepairLeavesOnTheListWhatItCannotWrite) {
+  MakeListed(kDisk, 9);
+  FailWith(FaultOp::kWrite, kDisk, BlockOf(kDisk, 9));
+  for (const RepairMode mode : {RepairMode::kLocate, RepairMode::kParity}) {
+    SyncFindings findings;
+    MDVOL_ASSERT_OK(array_->RepairStripes({0, 32}, mode, &findings));
+    EXPECT_EQ(findings.skipped_stripes, 0U);
+    EXPECT_EQ(Of(kDisk).bad_blocks, std::vector<ByteRange>{BlockOf(kDisk, 9)});
+  }
+  EXPECT_EQ(array_->Snapshot().degraded, 0U);
+  EXPECT_EQ(array_.CheckVolume(), "");
+}
 
 // ---- Rebuilds ----
 
