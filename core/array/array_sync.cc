@@ -23,7 +23,7 @@ absl::Status ArrayImpl::CheckStripes(StripeRange stripes, SyncFindings* findings
 }
 
 // Most stripes are in order, and then neither bit nor dirty mark is wanted. What is repaired is
-// looked at anew: a write may have come between.
+// looked at anew, for a write may have come between, and counts as the repair found it.
 absl::Status ArrayImpl::RepairStripes(StripeRange stripes, RepairMode mode,
                                       SyncFindings* findings) {
   SyncFindings found;
@@ -31,11 +31,10 @@ absl::Status ArrayImpl::RepairStripes(StripeRange stripes, RepairMode mode,
   findings->skipped_stripes += found.skipped_stripes;
   const uint64_t stripe_bytes = geometry_.stripe_bytes();
   for (size_t i = 0; i < found.to_repair.size();) {
-    const uint64_t first = found.to_repair[i];
+    const uint64_t first = found.to_repair[i].stripe;
     uint64_t end = first;
-    while (i < found.to_repair.size() && found.to_repair[i] == end) {
-      ++i;
-      ++end;
+    for (; i < found.to_repair.size() && found.to_repair[i].stripe == end; ++i, ++end) {
+      findings->skipped_stripes -= found.to_repair[i].is_skipped ? 1u : 0u;
     }
     MDVOL_RETURN_IF_ERROR(RunWrite({first * stripe_bytes, (end - first) * stripe_bytes}, "repair",
                                    [&](const MemberView& view) {

@@ -45,7 +45,7 @@ void AddFindings(const SyncStripe& stripe, SyncFindings* findings) {
   findings->mismatch_sectors += stripe.mismatched_lanes * (kLaneBytes / kSectorBytes);
   findings->skipped_stripes += stripe.is_skipped ? 1 : 0;
   if (stripe.action == StripeSync::kCheck && (stripe.has_listed_bad || !stripe.wrong.empty())) {
-    findings->to_repair.push_back(stripe.facts.stripe());
+    findings->to_repair.push_back({stripe.facts.stripe(), stripe.is_skipped});
   }
   for (const WrongBlock& wrong : stripe.wrong) {
     if (!findings->wrong.empty() && AreAlike(findings->wrong.back(), wrong)) {

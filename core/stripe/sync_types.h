@@ -37,13 +37,19 @@ struct WrongBlock {
   bool repaired = false;
 };
 
+// A stripe in which a repair has something to do.
+struct StripeToRepair {
+  uint64_t stripe = 0;
+  bool is_skipped = false;  // is counted in skipped_stripes too
+};
+
 struct SyncFindings {
   uint64_t mismatch_sectors = 0;  // 8 a lane that does not agree, as md counts mismatch_cnt
   uint64_t skipped_stripes = 0;   // could not be told, or not wholly, from what is there
   std::vector<WrongBlock> wrong;  // ascending
   // Of a check, ascending: where lanes are wrong, or blocks are on a bad-block list and could be
   // rewritten from the rest of their stripe.
-  std::vector<uint64_t> to_repair;
+  std::vector<StripeToRepair> to_repair;
 };
 
 // A member that is being filled: with what belongs into `slot`. The view's alignment is to cover

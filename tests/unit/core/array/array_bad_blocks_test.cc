@@ -157,7 +157,8 @@ TEST_P(ArrayBadBlocksTest, ACheckLeavesWhatIsListed) {
   SyncFindings findings;
   MDVOL_ASSERT_OK(array_->CheckStripes({0, 32}, &findings));
   EXPECT_EQ(Of(kDisk).bad_blocks, std::vector<ByteRange>{BlockOf(kDisk, 9)});
-  EXPECT_EQ(findings.to_repair, std::vector<uint64_t>{9});
+  ASSERT_EQ(findings.to_repair.size(), 1U);
+  EXPECT_EQ(findings.to_repair[0].stripe, 9U);
 }
 
 TEST_P(ArrayBadBlocksTest, ARepairLeavesOnTheListWhatItCannotWrite) {
@@ -171,6 +172,32 @@ TEST_P(ArrayBadBlocksTest, ARepairLeavesOnTheListWhatItCannotWrite) {
   }
   EXPECT_EQ(array_->Snapshot().degraded, 0U);
   EXPECT_EQ(array_.CheckVolume(), "");
+}
+
+// One lane of the stripe cannot be told, another is wrong: the repair looks at it twice, and counts
+// it once.
+TEST(ArrayRepairTest, AStripeThatIsLookedAtTwiceIsSkippedOnce) {
+  testing::TestArray array({.chunk_bytes = 4 * kChunk});
+  MDVOL_ASSERT_OK(array.Open());
+  MDVOL_ASSERT_OK(array.Fill());
+  const auto lane_of = [&](size_t disk, uint64_t lane) {
+    return array.areas(disk).data.begin + (5 * 4 + lane) * kChunk;
+  };
+  for (const size_t disk : {0U, 2U, 3U}) {
+    array.fault(disk).AddRule(
+        {.op = FaultOp::kRead, .offset_bytes = lane_of(disk, 0), .length_bytes = kChunk});
+  }
+  std::vector<std::byte> byte = array.disks().Bytes(1, lane_of(1, 3), 1);
+  byte[0] ^= std::byte{1};
+  array.disks().Put(1, lane_of(1, 3), byte);
+  SyncFindings findings;
+  MDVOL_ASSERT_OK(array->RepairStripes({0, 32}, RepairMode::kLocate, &findings));
+  EXPECT_EQ(findings.skipped_stripes, 1U);
+  EXPECT_EQ(findings.mismatch_sectors, 8U);
+  for (const size_t disk : {0U, 2U, 3U}) {
+    array.fault(disk).ClearRules();
+  }
+  EXPECT_EQ(array.CheckDisks(), "");
 }
 
 // ---- Rebuilds ----
