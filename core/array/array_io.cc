@@ -62,14 +62,19 @@ absl::Status ArrayImpl::Write(uint64_t offset_bytes, std::span<const std::byte> 
 // not wait until all of a large volume has been discarded.
 absl::Status ArrayImpl::Zero(uint64_t offset_bytes, uint64_t length_bytes) {
   MDVOL_RETURN_IF_ERROR(CheckRange(offset_bytes, length_bytes));
+  ForegroundMeter::Request metered(foreground_);
   const uint64_t part_bytes = kZeroStripesPerPart * geometry_.stripe_bytes();
   const uint64_t end = offset_bytes + length_bytes;
   while (offset_bytes < end) {
     const uint64_t length = std::min(end - offset_bytes, part_bytes - offset_bytes % part_bytes);
-    MDVOL_RETURN_IF_ERROR(RunWrite(
+    absl::Status status = RunWrite(
         {offset_bytes, length}, "zeroing",
         [&](const MemberView& view) { return engine_.Zero(view, offset_bytes, length); },
-        Suspendable::kYes));
+        Suspendable::kYes);
+    if (!status.ok()) {
+      metered.Failed();
+      return status;
+    }
     offset_bytes += length;
   }
   return absl::OkStatus();

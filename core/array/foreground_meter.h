@@ -1,8 +1,8 @@
-// ForegroundMeter: the reads and writes that users of the volume ask for while a resync runs, and
-// how long they wait for them: the facts by which a resync paces itself. A request is quiet if no
-// window of the resync was in flight at any time between its beginning and its end, and disturbed
-// otherwise; how much longer the disturbed take is what the resync costs, whatever the members are
-// like.
+// ForegroundMeter: the reads, writes and zeroes that users of the volume ask for while a resync
+// runs, and how long they wait for them: the facts by which a resync paces itself. A request is
+// quiet if no window of the resync was in flight at any time between its beginning and its end, and
+// disturbed otherwise; how much longer the disturbed take is what the resync costs, whatever the
+// members are like.
 //
 // Costs one relaxed load per request while no resync runs; otherwise two looks at the clock and
 // three relaxed additions to counters that few threads share. Counters are each exact, together a
