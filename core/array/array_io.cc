@@ -42,7 +42,11 @@ absl::Status ArrayImpl::Read(uint64_t offset_bytes, std::span<std::byte> out) {
   if (result.wants_upkeep) {
     PokeMaintenance();
   }
-  return SettleRead(result, after);
+  absl::Status status = SettleRead(result, after);
+  if (!status.ok()) {
+    metered.Failed();
+  }
+  return status;
 }
 
 absl::Status ArrayImpl::Write(uint64_t offset_bytes, std::span<const std::byte> data) {

@@ -1,7 +1,9 @@
-// What an array tells a resync of those who use it meanwhile: all that they ask for.
+// What an array tells a resync of those who use it meanwhile: all that they ask for, but for what
+// fails.
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <vector>
 
 #include "core/array/foreground_meter.h"
@@ -44,6 +46,20 @@ TEST_F(ArrayForegroundTest, ReadsWritesAndZeroesAreSeenWhileTheyLastAndCountOnce
   MDVOL_EXPECT_OK(array_->Zero(5000, array_.geometry().volume_bytes() - 7000));
   EXPECT_GT(looks_, 0);
   EXPECT_EQ(Facts().quiet.count, 3U);
+  EXPECT_EQ(Facts().in_flight, 0U);
+}
+
+// A failure may be quick, or the end of a long series of attempts.
+TEST_F(ArrayForegroundTest, WhatFailsIsNotSeenOnceItHasEnded) {
+  for (const size_t disk : {0U, 1U, 2U}) {
+    array_.fault(disk).AddRule({.op = FaultOp::kRead});
+  }
+  std::vector<std::byte> stripe(array_.geometry().stripe_bytes());
+  MDVOL_EXPECT_ERRNO(array_->Read(0, stripe), EIO);
+  MDVOL_ASSERT_OK(array_->Suspend(0, array_.geometry().volume_bytes()));
+  MDVOL_EXPECT_ERRNO(array_->Write(0, stripe), EAGAIN);
+  MDVOL_EXPECT_ERRNO(array_->Zero(0, stripe.size()), EAGAIN);
+  EXPECT_EQ(Facts().quiet.count, 0U);
   EXPECT_EQ(Facts().in_flight, 0U);
 }
 
