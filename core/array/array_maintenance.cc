@@ -32,7 +32,7 @@ uint64_t ArrayImpl::RunMaintenance() {
       RetryOwedParity();
       next_retry_ns_ = now + kRetryNs;
     }
-    next = next_retry_ns_;
+    next = std::min(next, next_retry_ns_);
   }
   if (intent_ != nullptr) {
     const uint64_t period = uint64_t{time_base_s_.load()} * kNsPerSecond;

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "core/base/units.h"
+#include "core/policy/degraded_read.h"
+#include "core/policy/policy_set.h"
 #include "core/stripe/sync_types.h"
 #include "core/sync/start_array.h"
 #include "core/sync/sync_work.h"
@@ -411,6 +414,39 @@ TEST_P(ArrayFullTest, OwedParityIsTriedAgainSoon) {
   MakeRoom(array_);
   LetTimePass(array_, 2);
   EXPECT_FALSE(array_->Snapshot().dirty);
+}
+
+// What is kept for so long that a stream may come back, and no longer.
+class ShortlyKept final : public DegradedRead {
+ public:
+  DegradedReadDecision Decide(const DegradedReadFacts& /*facts*/) override {
+    return {.keep = true, .retention_ns = kSecondNs / 10};
+  }
+};
+
+// Neither waits for the other.
+TEST_P(ArrayFullTest, LanesThatWereKeptAreDroppedInTimeThoughParityIsOwed) {
+  PolicySet policies;
+  policies.degraded_read.Set(std::make_shared<ShortlyKept>());
+  Opening opening;
+  opening.options.policies = &policies;
+  opening.options.safe_mode_delay_ms = 0;  // otherwise maintenance is due soon anyway
+  MDVOL_ASSERT_OK(array_.Open(opening));
+  MDVOL_ASSERT_OK(array_.Fill());
+  for (const size_t disk : kAllSix) {
+    FillUp(array_, disk, array_.areas(disk).data);
+  }
+  MDVOL_EXPECT_ERRNO(array_.Write(0, 50000), ENOSPC);
+  MDVOL_ASSERT_OK(array_->FailMember(5, "by hand"));
+  array_->RunMaintenance();
+  std::vector<std::byte> bytes(array_.geometry().stripe_bytes());
+  MDVOL_ASSERT_OK(array_->Read(20 * bytes.size(), bytes));
+  ASSERT_GT(array_->Snapshot().stripe_cache_active, 0U);
+  EXPECT_EQ(array_->RunMaintenance(), array_.clock().NowNs() + kSecondNs / 10);
+  array_.clock().Advance(kSecondNs / 10);
+  EXPECT_EQ(array_->RunMaintenance(), array_.clock().NowNs() + 49 * kSecondNs / 10);
+  EXPECT_EQ(array_->Snapshot().stripe_cache_active, 0U);
+  array_.Crash();  // before the policies go
 }
 
 }  // namespace
