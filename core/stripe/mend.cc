@@ -28,7 +28,7 @@ bool ReadForDecode(StripeFacts& facts, ColumnRange columns, DecodeSet* decode, B
     Scratch& scratch = Scratch::OfThisThread();
     scratch.Reset();
     blocks->assign(facts.geometry().raid_disks(), nullptr);
-    IoBatch batch;
+    IoBatch batch(IoBatch::Reads::kForOthers);
     for (const uint32_t slot : decode->read_slots) {
       (*blocks)[slot] = scratch.Take(columns.size());
       batch.AddRead(facts.Device(slot), facts.MemberOffset(slot, columns.begin), (*blocks)[slot],
@@ -75,7 +75,7 @@ std::byte* RecoverPiece(StripeFacts& facts, uint32_t slot, ColumnRange columns) 
 
 int WriteAndReadAgain(const StripeFacts& facts, uint32_t slot, ColumnRange columns,
                       std::byte* bytes) {
-  IoBatch batch;
+  IoBatch batch(IoBatch::Reads::kForOthers);
   batch.AddWrite(facts.Device(slot), facts.MemberOffset(slot, columns.begin), bytes,
                  columns.size());
   if (!batch.Run()) {

@@ -68,6 +68,35 @@ TEST(ReadErrorTest, AnyReadMayFailOnce) {
   }
 }
 
+// Mending is not what the reader waits for: while a chunk is mended writes need not be held back.
+// He waits for his own read, and for the blocks that it takes to rebuild what he could not read.
+TEST(ReadErrorTest, OnlyWhatAReaderWaitsForIsReadForReaders) {
+  for (const RepairMode mode : {RepairMode::kLocate, RepairMode::kParity}) {
+    StripeRig rig(FaultRigOptions(1));
+    std::vector<uint64_t> reads_for(2);
+    for (uint32_t slot = 0; slot < kFaultMembers; ++slot) {
+      rig.hook(slot).set_hook([&](const IoRequest& request) {
+        if (request.kind == IoKind::kRead) {
+          ++reads_for[request.serves_reader ? 1 : 0];
+        }
+      });
+    }
+    const uint32_t slot = rig.geometry().RolesOf(1).DataSlot(0);
+    BreakSector(rig, slot, kFaultChunk);
+    EXPECT_EQ(rig.Read(kFaultStripe, kFaultChunk).mended_slots.size(), 1U);
+    // His own, tried again lane by lane, then the other data and P: see ReadExecutor.
+    EXPECT_GT(reads_for[1], 0U);
+    // To mend: the others again, and what was rewritten.
+    EXPECT_EQ(reads_for[0], kFaultMembers - 2 + 1);
+    reads_for = {0, 0};
+    BreakSector(rig, slot, kFaultChunk);
+    SyncFindings findings;
+    EXPECT_EQ(rig.engine().RepairStripes(rig.view(), 0, 3, mode, &findings).mended_slots.size(),
+              1U);
+    EXPECT_EQ(reads_for[1], 0U);
+  }
+}
+
 // One bad sector, in each lane of each member in turn.
 TEST(ReadErrorTest, ABadSectorIsMendedWhereItIsMetUnlessThreeAreLost) {
   const uint64_t step = FullRun() ? kSectorBytes : 4096 + 512;
