@@ -33,7 +33,7 @@ done
 
 find_program() {
   local found
-  found=$(find "$build_dir" -type f -name "$1" -perm -u+x | head -n 1)
+  found=$(find "$(realpath -m "$build_dir")" -type f -name "$1" -perm -u+x | head -n 1)
   [ -n "$found" ] || fail "$1 is not in $build_dir; build it, or name the folder with --build-dir"
   echo "$found"
 }

@@ -31,7 +31,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-mdvol=$(find "$build_dir" -type f -name mdvol -perm -u+x | head -n 1)
+mdvol=$(find "$(realpath -m "$build_dir")" -type f -name mdvol -perm -u+x | head -n 1)
 [ -n "$mdvol" ] || fail "mdvol is not in $build_dir; build it, or name the folder with --build-dir"
 [ -w /dev/shm ] && [ "$(df --output=avail -m /dev/shm | tail -1)" -ge $((2 * total_mib + 512)) ] ||
   fail "/dev/shm: $((2 * total_mib + 512)) MiB must be free, or disks would be measured"
