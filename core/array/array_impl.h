@@ -3,11 +3,11 @@
 // superblocks true.
 //
 // Locking, outermost first:
-//   recovery_      one window of a recovery at a time
 //   transition_    one transition (dirty, clean, member failed, stop) at a time
 //   writes_gate_   open: writers are inside for their whole call. Closed: no write is in flight;
 //                  superblocks may change
 //   members_gate_  open: everybody who uses view_ is inside. Closed: view_ may change
+//   recovery_      the windows of a recovery that are being filled; held for moments only
 //   flush_         one flush at a time, so that nobody takes a success that follows another's
 //                  failure for his own (I11)
 //   state_         the small facts that Snapshot shows
@@ -19,6 +19,7 @@
 #define MDVOL_CORE_ARRAY_ARRAY_IMPL_H_
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -303,8 +304,28 @@ class ArrayImpl final : public Array {
   RecoveryFront Front() const ABSL_LOCKS_EXCLUDED(state_);
   std::optional<StripeRange> NextMarked(uint64_t from_bytes) const;
   void PassOverClean(uint64_t end_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writes_gate_);
-  absl::Status RecoverWindow(StripeRange window, SyncFindings* findings)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(recovery_);
+
+  // array_windows.cc
+  // What came of a window.
+  struct WindowOutcome {
+    EngineResult result;
+    Aftermath after;
+    std::vector<MemberPart> holes;  // that the bad-block logs do not have yet
+    int full = 0;                   // a target found no space
+    bool has_moved = false;         // the targets have the window now
+  };
+  absl::Status RecoverWindow(StripeRange wanted, SyncFindings* findings);
+  std::optional<StripeRange> ClaimWindow(StripeRange wanted, uint64_t* ended)
+      ABSL_SHARED_LOCKS_REQUIRED(members_gate_) ABSL_LOCKS_EXCLUDED(recovery_);
+  void FillWindow(StripeRange window, WindowOutcome* outcome)
+      ABSL_SHARED_LOCKS_REQUIRED(members_gate_);
+  bool AwaitTurn(StripeRange window, const std::vector<ArrayMember*>& targets)
+      ABSL_LOCKS_EXCLUDED(recovery_);
+  void EndWindow(StripeRange window, bool has_moved) ABSL_SHARED_LOCKS_REQUIRED(members_gate_)
+      ABSL_LOCKS_EXCLUDED(recovery_);
+  absl::Status SettleWindow(WindowOutcome& outcome, SyncFindings* findings);
+  void EndSettling() ABSL_LOCKS_EXCLUDED(recovery_);
+  void AwaitWindowsEnd(uint64_t ended) ABSL_LOCKS_EXCLUDED(recovery_);
   std::vector<MemberPart> UnknownHoles(const std::vector<ArrayMember*>& members,
                                        const RecoverResult& recovered) const;
 
@@ -351,10 +372,10 @@ class ArrayImpl final : public Array {
   ForegroundMeter foreground_;
   EventLog& events_;
 
-  absl::Mutex recovery_ ABSL_ACQUIRED_BEFORE(transition_);  // one window of a recovery at a time
   absl::Mutex transition_ ABSL_ACQUIRED_BEFORE(writes_gate_);
   SharedGate writes_gate_ ABSL_ACQUIRED_BEFORE(members_gate_);
   SharedGate members_gate_ ABSL_ACQUIRED_BEFORE(flush_);
+  absl::Mutex recovery_ ABSL_ACQUIRED_AFTER(members_gate_) ABSL_ACQUIRED_BEFORE(state_);
   absl::Mutex flush_ ABSL_ACQUIRED_BEFORE(state_);
   mutable absl::Mutex state_;
 
@@ -410,6 +431,15 @@ class ArrayImpl final : public Array {
   absl::flat_hash_map<uint64_t, uint64_t> owed_ ABSL_GUARDED_BY(state_);
   uint64_t owed_sequence_ ABSL_GUARDED_BY(state_) = 0;
   uint64_t doubt_sequence_ ABSL_GUARDED_BY(state_) = 0;  // of the last debt kept in doubt_
+
+  // Of a recovery: the windows that are being filled, each beginning where the one before it ends
+  // unless one between them is missing. None is added then until all have ended, nor while what was
+  // in the way of one is being settled.
+  std::deque<StripeRange> windows_ ABSL_GUARDED_BY(recovery_);
+  bool is_window_missing_ ABSL_GUARDED_BY(recovery_) = false;
+  uint32_t windows_settling_ ABSL_GUARDED_BY(recovery_) = 0;
+  uint64_t windows_ended_ ABSL_GUARDED_BY(recovery_) = 0;  // and settled
+  absl::CondVar window_ended_;                             // or was settled
 
   std::atomic<bool> doubt_awaits_space_{false};  // some of doubt_ is there for want of space
   std::atomic<bool> owed_is_fresh_{false};       // more is owed than when it was last tried

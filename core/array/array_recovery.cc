@@ -4,7 +4,7 @@
 // those beyond are neither (I5). It moves while the stripes are led, so that no write can slip
 // between; of a guided target, which differs only where bits are set, it also moves over runs
 // without bits, while no write is in flight. What superblocks say of it is less: what had been
-// flushed when they were written. One window is recovered at a time, whoever calls.
+// flushed when they were written. How windows are filled: array_windows.cc.
 
 #include <algorithm>
 #include <cerrno>
@@ -220,9 +220,13 @@ std::optional<StripeRange> ArrayImpl::NextToRecover(uint64_t from_stripe) const 
 // ---- Recovering ----
 
 // Moves the checkpoints of guided targets to the next set bit, or to `end_bytes`. None can be taken
-// back meanwhile: that takes writes_gate_ too.
+// back meanwhile: that takes writes_gate_ too. A window that is being filled is never passed, for
+// its bits stay.
 void ArrayImpl::PassOverClean(uint64_t end_bytes) {
   const RecoveryFront front = Front();
+  if (!front.guided) {
+    return;
+  }
   const std::optional<StripeRange> marked = NextMarked(front.valid_bytes);
   const uint64_t clean_end = marked.has_value()
                                  ? std::min(end_bytes, marked->first << geometry_.chunk_shift())
@@ -233,139 +237,6 @@ void ArrayImpl::PassOverClean(uint64_t end_bytes) {
       target->valid_bytes.store(clean_end, std::memory_order_release);
     }
   }
-}
-
-absl::Status ArrayImpl::RecoverStripes(StripeRange stripes, SyncFindings* findings) {
-  absl::MutexLock recovery(&recovery_);
-  const uint64_t end = stripes.first + stripes.count;
-  for (;;) {
-    MDVOL_RETURN_IF_ERROR(MayChangeMembers());
-    RecoveryFront front = Front();
-    uint64_t first = front.valid_bytes >> geometry_.chunk_shift();
-    uint64_t window_end = end;
-    if (front.guided && first < end) {
-      auto marked = NextMarked(front.valid_bytes);
-      if (!marked.has_value() || marked->first > first) {
-        GateClosure closed(writes_gate_);  // a write sets its bits and skips what lies beyond
-        PassOverClean(end << geometry_.chunk_shift());
-        front = Front();
-        first = front.valid_bytes >> geometry_.chunk_shift();
-        marked = NextMarked(front.valid_bytes);
-      }
-      if (marked.has_value()) {
-        window_end = std::min(end, marked->first + marked->count);
-      }
-    }
-    if (first >= end) {
-      return absl::OkStatus();
-    }
-    const uint64_t count = std::min(window_end - first, engine_.StripesPerWindow());
-    MDVOL_RETURN_IF_ERROR(RecoverWindow({first, count}, findings));
-  }
-}
-
-// One window: rebuilt, or something was done about what is in its way; or the window is no more
-// where the targets are, and nothing was done.
-absl::Status ArrayImpl::RecoverWindow(StripeRange window, SyncFindings* findings) {
-  const uint64_t end_bytes = std::min((window.first + window.count) << geometry_.chunk_shift(),
-                                      geometry_.component_bytes());
-  const uint64_t begin_bytes = window.first << geometry_.chunk_shift();
-  RecoverResult recovered;
-  EngineResult result;
-  Aftermath after;
-  std::vector<ArrayMember*> members;
-  std::vector<MemberPart> holes;  // that the bad-block logs do not have yet
-  int full = 0;
-  {
-    GateShare share(members_gate_);
-    if (!view_.writable) {
-      return MayChangeMembers();
-    }
-    std::vector<RecoverTarget> targets;
-    {
-      absl::MutexLock lock(&state_);
-      members = Targets(/*joined_only=*/true);
-    }
-    for (ArrayMember* const member : members) {
-      targets.push_back({.slot = member->slot.has_value() ? *member->slot : *member->replaces,
-                         .device = member->device.get(),
-                         .data_offset_bytes = member->areas.data.begin,
-                         .from_bytes = member->valid_bytes.load(std::memory_order_acquire),
-                         .bad_blocks = &member->bad_blocks});
-      // Since the window was chosen a take-over has taken back what lies before it, and must not be
-      // passed. None does while members_gate_ is shared.
-      if (targets.back().from_bytes < begin_bytes) {
-        return absl::OkStatus();
-      }
-    }
-    const auto move = [&] {
-      holes = UnknownHoles(members, recovered);
-      for (ArrayMember* const member : members) {
-        if (holes.empty() && member->valid_bytes.load(std::memory_order_acquire) < end_bytes) {
-          member->valid_bytes.store(end_bytes, std::memory_order_release);
-        }
-      }
-    };
-    const uint64_t still_bad = still_bad_.load(std::memory_order_acquire);
-    result = engine_.RecoverStripes(view_, window.first, window.count, targets, &recovered, move);
-    result.still_bad |= recovered.still_bad;
-    after = AftermathOf(result, still_bad);
-    for (const auto& [index, range] : recovered.rewritten_bad) {
-      after.rewritten.push_back({members[index], range});
-    }
-    for (const auto& [index, error] : recovered.target_errors) {
-      if (IsFull(error)) {
-        full = error;
-      } else {
-        after.failures.push_back(
-            {members[index]->index,
-             absl::StrCat("rebuild failed: ", std::generic_category().message(error))});
-      }
-    }
-  }
-  NoteMended(result);
-  if (!after.rewritten.empty()) {
-    ForgetBadBlocks(after.rewritten, after.still_bad, &after.failures);
-  }
-  if (!after.failures.empty()) {
-    return FailMembers(after.failures);
-  }
-  if (full != 0) {
-    return SystemError(full, "rebuild stopped");
-  }
-  if (result.error != 0 && result.error != EIO) {
-    return SystemError(result.error, "rebuild stopped");
-  }
-  if (holes.empty()) {
-    findings->skipped_stripes += result.skipped_stripes;
-    return absl::OkStatus();
-  }
-  return RecordHoles(holes);
-}
-
-// ---- What could not be recovered ----
-
-// Of what could not be recovered, the ranges that the targets' logs do not have yet.
-std::vector<ArrayImpl::MemberPart> ArrayImpl::UnknownHoles(const std::vector<ArrayMember*>& members,
-                                                           const RecoverResult& recovered) const {
-  std::vector<MemberPart> holes;
-  for (const RecoverResult::Hole& hole : recovered.lost) {
-    for (ArrayMember* const member : members) {
-      if (member->slot != hole.slot && member->replaces != hole.slot) {
-        continue;
-      }
-      const ByteRange range{member->areas.data.begin + hole.begin_bytes,
-                            member->areas.data.begin + hole.end_bytes};
-      const auto known = member->bad_blocks.ranges();
-      const bool is_known = std::any_of(known.begin(), known.end(), [&](const ByteRange& bad) {
-        return bad.begin <= range.begin && range.end <= bad.end;
-      });
-      if (!is_known) {
-        holes.push_back({member, range});
-      }
-    }
-  }
-  return holes;
 }
 
 // ---- Recording progress ----

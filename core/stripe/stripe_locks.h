@@ -7,7 +7,8 @@
 // Deadlock freedom: nobody may block here (Join, LockShared) while leading or sharing a stripe;
 // several stripes are taken at once with TryLead or TryLockShared alone, in ascending order. But
 // recovery, which must have a window as a whole, waits while leading the stripes before; it goes
-// upwards, and nobody waits for anything while holding a stripe above.
+// upwards, and nobody waits for anything while holding a stripe above, unless for a window of the
+// recovery that is below his own.
 // Waiters are served first come first served, so neither readers nor writers starve. Thread-safe;
 // entries exist only for stripes in use, in shards to keep threads apart.
 
