@@ -15,6 +15,8 @@ constexpr uint64_t kFirstBytes = 64 << 10;
 constexpr uint64_t kMostBytes = 16 << 20;
 constexpr uint64_t kLongestBytes = 1 << 20;
 constexpr double kUnhurtNs = 60'000;
+// Reads that are to be measured alone have one write at a time beside them for so long at most.
+constexpr uint64_t kLongestAloneNs = 500 * kNsPerMs;
 
 // Where the inferred slowest reads are kept, as shares of the goal: from above it down to the aim,
 // from below the low one up in small steps. Between the two nothing moves.
@@ -80,6 +82,8 @@ bool AdaptiveWrites::HasReader(const WriteAdmissionFacts& facts) {
   return last_ns != 0 && (last_ns > facts.now_ns || facts.now_ns - last_ns < hold_ns_);
 }
 
+// Whether to measure is asked of this member's own readers: without them it would never end. Once
+// begun, the member is kept free for the next of them for a while, and not longer.
 WriteAdmissionDecision AdaptiveWrites::Decide(const WriteAdmissionFacts& facts) {
   uint64_t bytes = facts.note >> 1;
   bool is_learning = (facts.note & 1) != 0;
@@ -91,23 +95,20 @@ WriteAdmissionDecision AdaptiveWrites::Decide(const WriteAdmissionFacts& facts) 
   if (bytes == 0) {
     bytes = kFirstBytes;
   }
-  const bool has_learned = is_learning && facts.reads > 0;
-  if (facts.least_read_ns == 0 || (is_learning && !has_learned)) {
-    WriteAdmissionDecision decision = Bounded(kLeastBytes);
-    decision.note = Note(bytes, true);
-    return decision;
-  }
-  if (has_learned) {
-    is_learning = false;
-  } else if (facts.since_learn_ns >= learn_ns_) {
-    WriteAdmissionDecision decision = Bounded(kLeastBytes);
-    decision.learn = true;
-    decision.note = Note(bytes, true);
-    return decision;
+  const bool is_read_here = facts.reads_in_flight > 0 || facts.since_read_ns < hold_ns_;
+  const bool begins_to_learn =
+      is_read_here && facts.since_learn_ns >= learn_ns_ && !(is_learning && facts.reads > 0);
+  if (begins_to_learn) {
+    is_learning = true;
   } else if (facts.reads > 0) {
-    bytes = Steer(bytes, facts);
+    if (!is_learning) {
+      bytes = Steer(bytes, facts);
+    }
+    is_learning = false;
   }
-  WriteAdmissionDecision decision = Bounded(bytes);
+  const bool is_alone = begins_to_learn || (is_learning && facts.since_learn_ns < kLongestAloneNs);
+  WriteAdmissionDecision decision = Bounded(is_alone ? kLeastBytes : bytes);
+  decision.learn = begins_to_learn;
   decision.note = Note(bytes, is_learning);
   return decision;
 }

@@ -13,7 +13,8 @@
 //     slowest = least + 2 x (median - least).
 // One outlier, a thread that got no processor, then moves nothing. What a read alone takes is the
 // shortest that was seen; while writes flow without end it would grow with the bound, so every
-// learn_ms one request at a time is let on until a few reads have shown it anew.
+// learn_ms one request at a time is let on until a few reads have shown it anew, for half a second
+// at most, and only at a member that is being read: elsewhere it would show nothing.
 //
 // Reads faster than 60 us in spite of the writes are let be: memory and the page cache have no
 // queue that is worth guarding.

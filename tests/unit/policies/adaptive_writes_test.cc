@@ -38,10 +38,26 @@ class AdaptiveWritesTest : public ::testing::Test {
     return facts;
   }
 
+  // One who comes to a member of which nothing is known yet.
+  static WriteAdmissionFacts FirstReader() {
+    WriteAdmissionFacts facts = Reader(0, 0);
+    facts.since_learn_ns = WriteAdmissionFacts::kNever;
+    return facts;
+  }
+
+  // A member that nobody reads, asked at `now_ns`.
+  static WriteAdmissionFacts Unread(uint64_t now_ns, uint64_t note) {
+    WriteAdmissionFacts facts;
+    facts.now_ns = now_ns;
+    facts.note = note;
+    return facts;
+  }
+
   // From the first read to the first bound that follows from a measurement.
   WriteAdmissionDecision Learned(uint64_t least_ns) {
-    WriteAdmissionFacts facts = Reader(0, 0);
+    WriteAdmissionFacts facts = FirstReader();
     facts.note = policy_.Decide(facts).note;
+    facts.since_learn_ns = kMs;
     facts.least_read_ns = least_ns;
     facts.reads = 8;
     facts.median_read_ns = least_ns;
@@ -126,8 +142,9 @@ TEST_F(AdaptiveWritesTest, WhoWaitsCanAlwaysBeJoined) {
 }
 
 TEST_F(AdaptiveWritesTest, TheFirstReaderIsMeasuredWithOneWriteAtATime) {
-  const WriteAdmissionDecision decision = policy_.Decide(Reader(0, 0));
+  const WriteAdmissionDecision decision = policy_.Decide(FirstReader());
   EXPECT_EQ(decision.most_bytes, kLane);
+  EXPECT_TRUE(decision.learn);
   // Still one at a time while there are too few reads to tell.
   EXPECT_EQ(policy_.Decide(Reader(90 * kUs, decision.note)).most_bytes, kLane);
   EXPECT_GT(Learned(100 * kUs).most_bytes, kLane);
@@ -204,6 +221,84 @@ TEST_F(AdaptiveWritesTest, TheTimeOfAReadAloneIsMeasuredAnewNowAndThen) {
   facts.reads = 8;
   facts.median_read_ns = 100 * kUs;
   EXPECT_EQ(policy_.Decide(facts).most_bytes, first.most_bytes);
+}
+
+// Who reads one chunk again and again keeps one member busy; the others have writes to join.
+TEST_F(AdaptiveWritesTest, AMemberThatNobodyReadsIsNotMeasured) {
+  uint64_t note = 0;
+  for (uint64_t at = 0; at < 20'000 * kMs; at += 10 * kMs) {
+    WriteAdmissionFacts reader = Reader(100 * kUs, 0);
+    reader.now_ns = kNow + at;
+    policy_.Decide(reader);
+    const WriteAdmissionDecision unread = policy_.Decide(Unread(kNow + at, note));
+    EXPECT_EQ(unread.most_bytes, 64U << 10);
+    EXPECT_EQ(unread.longest_bytes, 32U << 10);
+    EXPECT_FALSE(unread.learn);
+    note = unread.note;
+  }
+}
+
+// One that has learned, and whose readers went elsewhere as it was about to do so anew.
+TEST_F(AdaptiveWritesTest, AMemberWhoseReadersHaveGoneIsMeasuredForHalfASecondAndGetsItsBoundBack) {
+  const WriteAdmissionDecision learned = Learned(100 * kUs);
+  WriteAdmissionFacts facts = Reader(100 * kUs, learned.note);
+  facts.since_learn_ns = 5000 * kMs;
+  WriteAdmissionDecision decision = policy_.Decide(facts);
+  EXPECT_EQ(decision.most_bytes, kLane);
+  for (uint64_t at = kMs; at < 20'000 * kMs; at += kMs) {
+    WriteAdmissionFacts elsewhere = Reader(100 * kUs, 0);
+    elsewhere.now_ns = kNow + at;
+    policy_.Decide(elsewhere);
+    WriteAdmissionFacts left = Unread(kNow + at, decision.note);
+    left.since_read_ns = at;
+    left.since_learn_ns = at;
+    decision = policy_.Decide(left);
+    EXPECT_EQ(decision.most_bytes, at < 500 * kMs ? kLane : learned.most_bytes) << at;
+    EXPECT_FALSE(decision.learn);
+  }
+}
+
+// Reads that fail are never measured.
+TEST_F(AdaptiveWritesTest, ReadsThatShowNothingAreAloneForHalfASecondInFive) {
+  uint64_t alone_ms = 0;
+  uint64_t learned_at = 0;
+  WriteAdmissionFacts facts = FirstReader();
+  for (uint64_t at = 0; at < 20'000; ++at) {
+    facts.now_ns = kNow + at * kMs;
+    const WriteAdmissionDecision decision = policy_.Decide(facts);
+    alone_ms += decision.most_bytes == kLane ? 1 : 0;
+    learned_at = decision.learn ? at : learned_at;
+    facts.note = decision.note;
+    facts.since_learn_ns = (at + 1 - learned_at) * kMs;
+  }
+  EXPECT_EQ(alone_ms, 4 * 500U);
+}
+
+// One reader at random over many members: each is read five times in two seconds, and is bounded
+// all the time, by what a read takes there that met no write.
+TEST_F(AdaptiveWritesTest, AReaderWhoComesSeldomToEachMemberIsProtectedAndMeasuredAlone) {
+  WriteAdmissionFacts facts = FirstReader();
+  WriteAdmissionDecision decision = policy_.Decide(facts);
+  EXPECT_TRUE(decision.learn);
+  for (uint64_t at = 1; at < 4000; ++at) {
+    WriteAdmissionFacts elsewhere = Reader(100 * kUs, 0);
+    elsewhere.now_ns = kNow + at * kMs;
+    policy_.Decide(elsewhere);
+    facts = Unread(kNow + at * kMs, decision.note);
+    facts.since_read_ns = at % 400 * kMs;
+    facts.since_learn_ns = at * kMs;
+    facts.least_read_ns = 100 * kUs;
+    if (at % 800 == 0) {
+      facts.reads = 2;
+      facts.median_read_ns = 400 * kUs;
+    }
+    decision = policy_.Decide(facts);
+    EXPECT_LE(decision.most_bytes, 64U << 10) << at;
+    if (at <= 400) {  // the second read of the measuring meets one write
+      EXPECT_EQ(decision.most_bytes, kLane) << at;
+    }
+  }
+  EXPECT_LT(decision.most_bytes, 16U << 10);
 }
 
 TEST_F(AdaptiveWritesTest, TheNextReaderFindsTheLastBound) {
