@@ -1,5 +1,6 @@
 // See reader_watch.h. A token is 0 for a read that is not timed, else when it began, shifted to
-// make room for how many reads were in flight then, itself included.
+// make room for how many reads were in flight then, itself included. The time loses its highest
+// bits (it comes round after 2.3 years), which the difference of two does not need.
 
 #include "core/device/reader_watch.h"
 
@@ -11,6 +12,7 @@ namespace {
 constexpr uint64_t kTimedOneIn = 16;
 constexpr uint64_t kDepthBits = 8;
 constexpr uint64_t kMostDepth = (uint64_t{1} << kDepthBits) - 1;
+constexpr uint64_t kTimeMask = UINT64_MAX >> kDepthBits;
 // A count is handed out when it has so many reads, or any at all after so long.
 constexpr size_t kFullCount = 8;
 constexpr uint64_t kLongestCountNs = 500'000'000;
@@ -34,7 +36,7 @@ void ReaderWatch::End(uint64_t token, bool is_ok) {
     return;
   }
   const uint64_t now_ns = clock_.NowNs();
-  const uint64_t duration_ns = now_ns - (token >> kDepthBits);
+  const uint64_t duration_ns = (now_ns - (token >> kDepthBits)) & kTimeMask;
   const uint64_t share_ns = std::max<uint64_t>(duration_ns / (token & kMostDepth), 1);
   absl::MutexLock lock(&mutex_);
   least_ns_ = least_ns_ == 0 ? share_ns : std::min(least_ns_, share_ns);

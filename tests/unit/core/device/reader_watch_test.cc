@@ -36,6 +36,18 @@ TEST_F(ReaderWatchTest, NoReadIsForEverAgo) {
   EXPECT_EQ(Facts().least_ns, 0U);
 }
 
+// A machine that has been up for more than 2^56 ns, and one that passes them during a read.
+TEST(ReaderWatchUptimeTest, AReadTakesAsLongAfterYearsOfUptime) {
+  for (const uint64_t uptime_ns : {(uint64_t{1} << 56) + kMs, (uint64_t{1} << 56) - kMs / 2}) {
+    FakeClock clock(uptime_ns);
+    ReaderWatch watch(clock);
+    const uint64_t token = watch.Begin(true);
+    clock.Advance(kMs);
+    watch.End(token, true);
+    EXPECT_EQ(watch.Facts(clock.NowNs()).least_ns, kMs) << uptime_ns;
+  }
+}
+
 TEST_F(ReaderWatchTest, AReadIsNewsUntilItIsAskedFor) {
   const uint64_t token = watch_.Begin(false);
   EXPECT_TRUE(watch_.HasNews());
