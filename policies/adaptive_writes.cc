@@ -4,6 +4,7 @@
 #include "policies/adaptive_writes.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace mdvol {
 namespace {
@@ -11,18 +12,25 @@ namespace {
 constexpr uint64_t kNsPerMs = 1'000'000;
 constexpr uint64_t kLaneBytes = 4096;
 constexpr uint64_t kLeastBytes = kLaneBytes;
-constexpr uint64_t kFirstBytes = 64 << 10;
+constexpr uint64_t kFirstBytes = 112 << 10;
 constexpr uint64_t kMostBytes = 16 << 20;
 constexpr uint64_t kLongestBytes = 1 << 20;
+// So many bytes for each request at the member beyond two: of short ones more would fit into the
+// bound, and a reader waits for each by itself.
+constexpr uint64_t kBytesPerRequest = 64 << 10;
 constexpr double kUnhurtNs = 60'000;
 // Reads that are to be measured alone have one write at a time beside them for so long at most.
 constexpr uint64_t kLongestAloneNs = 500 * kNsPerMs;
 
-// Where the inferred slowest reads are kept, as shares of the goal: from above it down to the aim,
-// from below the low one up in small steps. Between the two nothing moves.
-constexpr double kAimShare = 0.9;
-constexpr double kLowShare = 0.8;
-constexpr double kGrowth = 1.1;
+// Where the inferred slowest reads are kept, as a share of the goal. What is inferred is too low
+// for a disk that serves two requests at once, by a quarter or so.
+constexpr double kAimShare = 0.76;
+// A median of eight reads is a fifth off as often as not: a step that would follow it whole would
+// keep the bound swinging, and the slowest reads are those of its peaks.
+constexpr double kGain = 0.05;
+constexpr double kMostGrowth = 1.1;
+// Far above the goal it is followed at once.
+constexpr double kAlarmShare = 2;
 constexpr double kDeepestCut = 0.5;
 
 constexpr uint64_t Note(uint64_t bytes, bool is_learning) { return bytes << 1 | is_learning; }
@@ -47,6 +55,8 @@ WriteAdmissionDecision AdaptiveWrites::Open() const {
 WriteAdmissionDecision AdaptiveWrites::Bounded(uint64_t bytes) const {
   WriteAdmissionDecision decision = Open();
   decision.most_bytes = bytes;
+  decision.most_in_flight = static_cast<uint32_t>(
+      std::clamp<uint64_t>(bytes / kBytesPerRequest, 2, decision.most_in_flight));
   decision.longest_bytes =
       std::clamp(bytes / 2 / kLaneBytes * kLaneBytes, kLaneBytes, kLongestBytes);
   return decision;
@@ -58,12 +68,9 @@ uint64_t AdaptiveWrites::Steer(uint64_t bytes, const WriteAdmissionFacts& facts)
   const double median_ns = std::max(static_cast<double>(facts.median_read_ns), least_ns);
   const double slowest_ns = least_ns + 2 * (median_ns - least_ns);
   const double share = slowest_ns / goal_ns;
-  double factor = 1;
-  if (share > 1) {
-    factor = std::max(kAimShare / share, kDeepestCut);
-  } else if (share < kLowShare) {
-    factor = kGrowth;
-  }
+  const double factor = share > kAlarmShare
+                            ? std::max(kAimShare / share, kDeepestCut)
+                            : std::min(std::pow(kAimShare / share, kGain), kMostGrowth);
   const auto steered = static_cast<uint64_t>(static_cast<double>(bytes) * factor + 0.5);
   return std::clamp(steered, kLeastBytes, kMostBytes);
 }

@@ -7,7 +7,8 @@
 // Somebody reads: the bytes of writes that may be at the member at once are steered so that the
 // slowest reads take at most `read_latency` times what a read takes that meets no write. A read
 // waits for the bytes before it, so bytes, not requests, are what is bounded; a joined request is
-// at most half of them, so that a member that overlaps two requests is never idle between them. The
+// at most half of them, so that a member that overlaps two requests is never idle between them, and
+// no more than two are at the member while the bytes are few. The
 // slowest is not measured but inferred: a read comes at any moment of the service of what is before
 // it, so its times lie evenly between the shortest and the slowest, and
 //     slowest = least + 2 x (median - least).
