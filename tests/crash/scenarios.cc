@@ -6,11 +6,13 @@
 #include "core/base/units.h"
 #include "core/stripe/sync_types.h"
 #include "tests/crash/scenario.h"
+#include "tests/support/test_array/log_checks.h"
 
 namespace mdvol::crash {
 namespace {
 
 using testing::ArraySpec;
+using testing::Disks;
 using testing::Prng;
 using testing::TestArray;
 
@@ -117,6 +119,25 @@ absl::Status PlayAfterResync(Player& player, const InitialState& /*initial*/) {
   player.Pass(kSafeModeMs);
   MDVOL_RETURN_IF_ERROR(player.Work(1));
   return player.Stop();
+}
+
+// Power was lost at some moment: what was pending is there or not, write by write.
+absl::Status LosePower(TestArray& array, Prng& prng, InitialState* initial) {
+  const Disks before = array.disks().Copy();
+  array.recording().Clear();
+  MDVOL_RETURN_IF_ERROR(array.Open());
+  Player player(array, initial->content, prng.Next());
+  MDVOL_RETURN_IF_ERROR(player.Work(4));
+  player.Pass(kTimeBaseMs);
+  MDVOL_RETURN_IF_ERROR(player.Work(4));
+  array.Crash();
+  const testing::RecordedRequests log = array.recording().requests();
+  const size_t time = prng.Between(log.size() / 2, log.size());
+  array.disks() = testing::CrashAt(before, log, time, &prng);
+  // Of what it may hold now, it holds this.
+  TestArray after(array, array.disks().Copy());
+  MDVOL_RETURN_IF_ERROR(after.Open());
+  return after->Read(0, initial->content);
 }
 
 // ---- Members fail, come and go ----
@@ -248,6 +269,7 @@ constexpr ArraySpec kFour{.layout = Layout::kDdfNContinue,
                           .bitmap_chunk_bytes = 8192,
                           .minor = 0};
 constexpr ArraySpec kSixAndSpare{.spares = 1, .stripes = 8, .bitmap_chunk_bytes = 8192};
+constexpr ArraySpec kSixAndSpareBare{.spares = 1, .stripes = 8, .bitmap = false};
 
 constexpr std::array kScenarios = {
     Scenario{.name = "writes", .spec = kSix, .play = PlayWrites},
@@ -263,18 +285,24 @@ constexpr std::array kScenarios = {
     Scenario{.name = "resync", .spec = kSix, .prepare = LeaveUnclean, .play = PlayAfterResync},
     Scenario{
         .name = "resync-bare", .spec = kSixBare, .prepare = LeaveUnclean, .play = PlayAfterResync},
+    Scenario{.name = "again", .spec = kSix, .prepare = LosePower, .play = PlayAfterResync},
+    Scenario{.name = "again-four", .spec = kFour, .prepare = LosePower, .play = PlayUpkeep},
+    Scenario{.name = "again-bare", .spec = kSixBare, .prepare = LosePower, .play = PlayAfterResync},
     Scenario{.name = "degraded", .spec = kSix, .most_lost = 1, .play = PlayDegraded},
     Scenario{.name = "degraded-bare", .spec = kSixBare, .most_lost = 1, .play = PlayDegraded},
     Scenario{.name = "degraded-twice", .spec = kSix, .most_lost = 2, .play = PlayDoublyDegraded},
     Scenario{
         .name = "degraded-twice-lanes", .spec = kFive, .most_lost = 2, .play = PlayDoublyDegraded},
     Scenario{.name = "spare", .spec = kSixAndSpare, .most_lost = 1, .play = PlaySpareTakesOver},
+    Scenario{
+        .name = "spare-bare", .spec = kSixAndSpareBare, .most_lost = 1, .play = PlaySpareTakesOver},
     Scenario{.name = "add-two", .spec = kSix, .extra_disks = 2, .most_lost = 2, .play = PlayAddTwo},
     Scenario{.name = "return", .spec = kSix, .most_lost = 1, .play = PlayReturn},
     Scenario{.name = "write-errors", .spec = kSix, .most_lost = 1, .play = PlayWriteErrors},
     Scenario{.name = "flush-errors", .spec = kSix, .most_lost = 1, .play = PlayFlushErrors},
     Scenario{.name = "metadata-errors", .spec = kSix, .most_lost = 2, .play = PlayMetadataErrors},
     Scenario{.name = "replace", .spec = kSix, .extra_disks = 1, .play = PlayReplace},
+    Scenario{.name = "replace-bare", .spec = kSixBare, .extra_disks = 1, .play = PlayReplace},
     Scenario{.name = "replace-and-fail",
              .spec = kSix,
              .extra_disks = 1,
