@@ -114,7 +114,7 @@ void ArrayImpl::StoreSupers(StoreOutcome* outcome) {
         continue;
       }
       const bool is_news =
-          OwnRole(member->super) != RoleOf(*member) ||
+          member->is_returning || OwnRole(member->super) != RoleOf(*member) ||
           member->super.has_feature(kFeatureReplacement) != member->replaces.has_value();
       (is_news ? newcomers : others).push_back(member.get());
     }
@@ -137,6 +137,7 @@ void ArrayImpl::StoreSupers(const std::vector<ArrayMember*>& members, StoreOutco
       stored.push_back(member);
       absl::MutexLock lock(&state_);
       member->super = super;
+      member->is_returning = false;
     } else {
       NoteError(*member, status, outcome);
     }

@@ -60,6 +60,7 @@ struct ArrayMember {
   std::optional<uint32_t> replaces;  // the slot whose member it will replace; `slot` is empty then
   bool want_replacement = false;
   bool spare = false;
+  bool is_returning = false;  // re-added, and its own superblock does not know that yet
   bool in_sync = false;  // holds all that belongs into its slot, and the superblocks may say so
   bool faulty = false;   // written with writes_gate_ closed too: writers need no lock to read it
   bool removed = false;  // nothing is left but this entry: faulty, without a device

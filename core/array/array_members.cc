@@ -154,6 +154,7 @@ std::string ArrayImpl::PrepareReturn(ArrayMember& member, const FoundSuperblock&
   member.corrected_errors.store(found.super.cnt_corrected_read);
   member.slot = OwnSlot(found.super);
   member.guided = true;
+  member.is_returning = true;
   return "";
 }
 

@@ -330,6 +330,27 @@ TEST_P(ArrayMembersTest, AMemberIsReAddedAndBroughtUpToDate) {
   EXPECT_FALSE(array_.super(4).has_feature(kFeatureRecoveryBitmap | kFeatureRecoveryOffset));
 }
 
+// Its old superblock gives it the same slot, but is stale: it must be durable anew before another's
+// says that the slot is held again, or a crash in the middle leaves a slot without its member.
+TEST_P(ArrayMembersTest, AReturningMemberIsToldBeforeTheOthers) {
+  MDVOL_ASSERT_OK(array_->FailMember(4, "by hand"));
+  MDVOL_ASSERT_OK(array_->RemoveMember(4));
+  array_.recording().Clear();
+  ASSERT_TRUE(array_.AddMember(4).ok());
+  const auto log = array_.recording().requests();
+  std::vector<size_t> supers;
+  for (size_t i = 0; i < log.size(); ++i) {
+    if (array_.IsSuper(log[i])) {
+      supers.push_back(i);
+    }
+  }
+  ASSERT_EQ(supers.size(), 6U);
+  if (GetParam().bitmap) {
+    EXPECT_EQ(log[supers[0]].member, 4U);
+    EXPECT_LE(testing::DurableAt(log, supers[0]), supers[1]);
+  }
+}
+
 // Writes that come while it is brought up to date, into stripes whose bits were not set before.
 TEST_P(ArrayMembersTest, WritesDuringAGuidedRebuildAreNotForgotten) {
   if (!GetParam().bitmap) {
