@@ -161,12 +161,27 @@ absl::Status Player::Rebuild() {
       SyncFindings findings;
       MDVOL_RETURN_IF_ERROR(array_->RecoverStripes(part, &findings));
       from = part.first + part.count;
-      MDVOL_RETURN_IF_ERROR(Work(1));
+      if (prng_.OneIn(2)) {
+        MDVOL_RETURN_IF_ERROR(Work(1));
+      }
       if (prng_.OneIn(2)) {
         MDVOL_RETURN_IF_ERROR(array_->CheckpointRecovery());
       }
     }
     MDVOL_RETURN_IF_ERROR(array_->EndRecovery());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Player::Resync(StripeRange stripes) {
+  const uint64_t end = stripes.first + stripes.count;
+  for (auto doubt = array_->NextDoubt(stripes.first); doubt.has_value() && doubt->first < end;
+       doubt = array_->NextDoubt(doubt->first + doubt->count)) {
+    const StripeRange part{doubt->first, std::min(doubt->count, end - doubt->first)};
+    const uint64_t begun = array_->DoubtSequence();
+    uint64_t skipped = 0;
+    MDVOL_RETURN_IF_ERROR(array_->RecomputeParity(part, &skipped));
+    array_->EndDoubt(part, begun);
   }
   return absl::OkStatus();
 }

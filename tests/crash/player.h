@@ -48,6 +48,8 @@ class Player {
   void EndFaults(size_t disk) { array_.fault(disk).ClearRules(); }
   // Until nothing is pending, with writes between the windows.
   absl::Status Rebuild();
+  // Of these stripes, those that are in doubt.
+  absl::Status Resync(StripeRange stripes);
   // Mends the stripes; `content` is what the volume holds afterwards.
   absl::Status Repair(StripeRange stripes, RepairMode mode, std::span<const std::byte> content);
 

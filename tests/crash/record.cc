@@ -35,7 +35,7 @@ absl::Status Fill(TestArray& array, const Opening& opening, Prng& prng, InitialS
 absl::StatusOr<RecordedRun> Record(const Scenario& scenario, uint64_t seed) {
   Prng prng(seed);
   TestArray array(scenario.spec);
-  const Opening opening = OwnMembers(scenario.spec);
+  Opening opening = OwnMembers(scenario.spec);
   InitialState initial;
   MDVOL_RETURN_IF_ERROR(Fill(array, opening, prng, &initial));
   if (scenario.prepare != nullptr) {
@@ -62,6 +62,7 @@ absl::StatusOr<RecordedRun> Record(const Scenario& scenario, uint64_t seed) {
   }
   array.recording().Clear();
   Player player(array, initial.content, prng.Next());
+  opening.resync = scenario.is_resynced_at_start;
   MDVOL_RETURN_IF_ERROR(array.Open(opening));
   MDVOL_RETURN_IF_ERROR(scenario.play(player, initial));
   array.Crash();

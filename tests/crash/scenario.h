@@ -42,6 +42,7 @@ struct Scenario {
   // Slots without an in-sync member that a crash may find, at most. 0: the array is always whole.
   uint32_t most_lost = 0;
   bool has_journal = false;
+  bool is_resynced_at_start = true;  // otherwise `play` does it
   absl::Status (*prepare)(testing::TestArray& array, testing::Prng& prng,
                           InitialState* initial) = nullptr;
   absl::Status (*play)(Player& player, const InitialState& initial) = nullptr;

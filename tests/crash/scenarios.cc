@@ -132,12 +132,33 @@ absl::Status LosePower(TestArray& array, Prng& prng, InitialState* initial) {
   MDVOL_RETURN_IF_ERROR(player.Work(4));
   array.Crash();
   const testing::RecordedRequests log = array.recording().requests();
-  const size_t time = prng.Between(log.size() / 2, log.size());
+  // Often while superblocks are being written: members are an event apart then.
+  std::vector<size_t> times = {prng.Between(log.size() / 2, log.size())};
+  for (size_t i = log.size() / 2; i < log.size(); ++i) {
+    if (array.IsSuper(log[i])) {
+      times.push_back(i + 1);
+    }
+  }
+  const size_t time = times[prng.OneIn(2) ? 0 : prng.Below(times.size())];
   array.disks() = testing::CrashAt(before, log, time, &prng);
   // Of what it may hold now, it holds this.
   TestArray after(array, array.disks().Copy());
   MDVOL_RETURN_IF_ERROR(after.Open());
   return after->Read(0, initial->content);
+}
+
+// The array is in use before its resync has begun, and while it runs.
+absl::Status PlayBeforeResync(Player& player, const InitialState& /*initial*/) {
+  MDVOL_RETURN_IF_ERROR(player.Work(2));
+  player.Pass(kSafeModeMs);
+  player.Pass(kTimeBaseMs);
+  MDVOL_RETURN_IF_ERROR(player.Resync({0, 3}));
+  MDVOL_RETURN_IF_ERROR(player.Work(1));
+  player.Pass(kSafeModeMs);
+  MDVOL_RETURN_IF_ERROR(player.Resync({0, player.array().geometry().stripe_count()}));
+  MDVOL_RETURN_IF_ERROR(player.Work(1));
+  player.Pass(kSafeModeMs);
+  return player.Stop();
 }
 
 // ---- Members fail, come and go ----
@@ -188,6 +209,9 @@ absl::Status PlayReturn(Player& player, const InitialState& /*initial*/) {
   MDVOL_RETURN_IF_ERROR(player.Fail(4));
   MDVOL_RETURN_IF_ERROR(player.Remove(4));
   MDVOL_RETURN_IF_ERROR(player.Work(2));
+  for (int i = 0; i < 3; ++i) {
+    player.Pass(kTimeBaseMs);  // its bits must not grow old
+  }
   MDVOL_RETURN_IF_ERROR(player.Add(4));
   MDVOL_RETURN_IF_ERROR(player.Work(1));
   MDVOL_RETURN_IF_ERROR(player.Rebuild());
@@ -216,6 +240,22 @@ absl::Status PlayReplaceAndFail(Player& player, const InitialState& /*initial*/)
   MDVOL_RETURN_IF_ERROR(player.Work(1));
   MDVOL_RETURN_IF_ERROR(player.array()->CheckpointRecovery());
   MDVOL_RETURN_IF_ERROR(player.Fail(3));
+  MDVOL_RETURN_IF_ERROR(player.Work(1));
+  MDVOL_RETURN_IF_ERROR(player.Rebuild());
+  return player.Stop();
+}
+
+// The same by a write that came neither to the member nor to its replacement.
+absl::Status PlayReplaceAndWriteError(Player& player, const InitialState& /*initial*/) {
+  MDVOL_RETURN_IF_ERROR(player.Add(6));
+  MDVOL_RETURN_IF_ERROR(player.Replace(3));
+  MDVOL_RETURN_IF_ERROR(player.array()->BeginRecovery());
+  SyncFindings findings;
+  MDVOL_RETURN_IF_ERROR(player.array()->RecoverStripes({0, 6}, &findings));
+  player.BreakDataWrites(3);
+  MDVOL_RETURN_IF_ERROR(player.WriteStripes(player.prng().Below(5), 1));
+  MDVOL_RETURN_IF_ERROR(player.Flush());
+  player.EndFaults(3);
   MDVOL_RETURN_IF_ERROR(player.Work(1));
   MDVOL_RETURN_IF_ERROR(player.Rebuild());
   return player.Stop();
@@ -285,6 +325,11 @@ constexpr std::array kScenarios = {
     Scenario{.name = "resync", .spec = kSix, .prepare = LeaveUnclean, .play = PlayAfterResync},
     Scenario{
         .name = "resync-bare", .spec = kSixBare, .prepare = LeaveUnclean, .play = PlayAfterResync},
+    Scenario{.name = "resync-in-use",
+             .spec = kSix,
+             .is_resynced_at_start = false,
+             .prepare = LosePower,
+             .play = PlayBeforeResync},
     Scenario{.name = "again", .spec = kSix, .prepare = LosePower, .play = PlayAfterResync},
     Scenario{.name = "again-four", .spec = kFour, .prepare = LosePower, .play = PlayUpkeep},
     Scenario{.name = "again-bare", .spec = kSixBare, .prepare = LosePower, .play = PlayAfterResync},
@@ -308,6 +353,11 @@ constexpr std::array kScenarios = {
              .extra_disks = 1,
              .most_lost = 1,
              .play = PlayReplaceAndFail},
+    Scenario{.name = "replace-and-write-error",
+             .spec = kSix,
+             .extra_disks = 1,
+             .most_lost = 1,
+             .play = PlayReplaceAndWriteError},
 };
 
 }  // namespace

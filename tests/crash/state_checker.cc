@@ -50,7 +50,7 @@ class StateCheck {
   testing::FakeClock clock_;
   EventLog events_;
   StateVerdict verdict_;
-  std::vector<uint64_t> marked_stripes_;  // pending, and their bits are set
+  std::vector<uint64_t> marked_stripes_;  // written to when the power went, with their bits set
   std::unique_ptr<Array> array_;
 };
 
@@ -109,7 +109,8 @@ void StateCheck::Exempt(const std::vector<LoadedMember>& members) {
       is_marked |=
           at < member.bitmap_file.size() && ((member.bitmap_file[at] >> (bit % 8)) & 1) != 0;
     }
-    if (is_marked) {
+    const uint64_t stripe_bytes = facts_.run.geometry.stripe_bytes();
+    if (is_marked && facts_.allowed.IsOpen(stripe * stripe_bytes, (stripe + 1) * stripe_bytes)) {
       marked_stripes_.push_back(stripe);
     }
   }

@@ -4,8 +4,9 @@
 // agrees afterwards, and the array stops clean. Everything by the product's own code, but for the
 // judgement.
 //
-// Exempt are, in an array that was dirty and degraded at the crash, stripes in which a write was
-// pending and whose bit is set: the write hole, which a bitmap does not close. Of parity also
+// Exempt are, in an array that was dirty and degraded at the crash, stripes in which a write of the
+// volume was pending on some member and whose bit is set: the write hole, which a bitmap does not
+// close. Of parity also
 // stripes that had rotted before and that nobody has repaired.
 //
 // Stateless; one thread for each set of images.

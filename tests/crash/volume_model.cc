@@ -32,6 +32,12 @@ std::optional<uint64_t> AllowedContent::FirstForbidden(
   return std::nullopt;
 }
 
+bool AllowedContent::IsOpen(uint64_t begin_bytes, uint64_t end_bytes) const {
+  return std::any_of(later_.begin(), later_.end(), [&](const auto& atom) {
+    return begin_bytes <= atom.first && atom.first < end_bytes;
+  });
+}
+
 VolumeModel::VolumeModel(std::vector<std::byte> initial)
     : initial_(std::move(initial)), newest_(initial_) {
   MDVOL_CHECK(initial_.size() % kAtomBytes == 0);

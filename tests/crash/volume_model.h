@@ -26,6 +26,8 @@ class AllowedContent {
   // `is_exempt` says so are not looked at.
   std::optional<uint64_t> FirstForbidden(std::span<const std::byte> volume,
                                          const std::function<bool(uint64_t)>& is_exempt) const;
+  // Whether any atom in the range may hold one of several values.
+  bool IsOpen(uint64_t begin_bytes, uint64_t end_bytes) const;
   // Which writes must and may be there. Times with the same window allow the same.
   std::pair<size_t, size_t> window() const { return {durable_writes_, begun_writes_}; }
 
