@@ -79,7 +79,6 @@ std::string StateCheck::Check() {
 
 absl::StatusOr<std::vector<LoadedMember>> StateCheck::Load() {
   std::vector<LoadedMember> members;
-  verdict_.disks.clear();
   const size_t own_disks = facts_.run.spec.raid_disks + facts_.run.spec.spares;
   for (size_t disk = 0; disk < images_.size(); ++disk) {
     if (facts_.lost_disk == disk) {
@@ -91,7 +90,6 @@ absl::StatusOr<std::vector<LoadedMember>> StateCheck::Load() {
     }
     MDVOL_ASSIGN_OR_RETURN(LoadedMember member, LoadMember(OpenImage(images_[disk])));
     members.push_back(std::move(member));
-    verdict_.disks.push_back(disk);
   }
   return members;
 }
@@ -144,6 +142,10 @@ std::string StateCheck::Assemble() {
     }
   }
   array_ = *std::move(array);
+  for (const MemberSnapshot& member : array_->Snapshot().members) {
+    const auto image = std::ranges::find(images_, member.path, &Image::path);
+    verdict_.disks.push_back(static_cast<size_t>(image - images_.begin()));
+  }
   const uint32_t most_lost = facts_.run.most_lost + (facts_.lost_disk.has_value() ? 1 : 0);
   if (const uint32_t lost = array_->Snapshot().degraded; lost > most_lost) {
     return absl::StrCat(lost, " slots have lost their members, not ", most_lost, " at most");

@@ -36,7 +36,7 @@ struct StateFacts {
 struct StateVerdict {
   std::string violation;  // empty: none
   // How it was assembled.
-  std::vector<size_t> disks;
+  std::vector<size_t> disks;  // those that were taken for members
   bool forced = false;
   std::vector<uint64_t> exempt_stripes;
   std::vector<std::byte> volume;  // as it was read after the start

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <vector>
 
@@ -45,19 +46,37 @@ absl::Status WriteFile(const std::string& path, std::span<const std::byte> bytes
   return file ? absl::OkStatus() : ErrnoStatus(EIO, absl::StrCat(path, ": cannot be written"));
 }
 
-absl::Status WriteState(const std::string& folder, const std::string& name, const RecordedRun& run,
-                        const ImageBytes& images, const StateVerdict& verdict) {
-  const std::string own = absl::StrCat(folder, "/", name);
+std::string OpenAtoms(const RecordedRun& run, const StateVerdict& verdict) {
+  std::string lines;
+  for (const uint64_t stripe : verdict.exempt_stripes) {
+    const uint64_t atoms = run.geometry.stripe_bytes() / kAtomBytes;
+    for (uint64_t atom = stripe * atoms; atom < (stripe + 1) * atoms; ++atom) {
+      absl::StrAppend(&lines, atom, "\n");
+    }
+  }
+  return lines;
+}
+
+struct Dump {
+  std::string name;
+  ImageBytes images;  // before mdvol ran on them
+  std::string open_atoms;
+};
+
+absl::Status WriteState(const std::string& folder, const RecordedRun& run, const Dump& dump,
+                        const StateVerdict& verdict) {
+  const std::string own = absl::StrCat(folder, "/", dump.name);
   std::error_code error;
   std::filesystem::create_directory(own, error);
-  for (size_t i = 0; i < images.size(); ++i) {
-    MDVOL_RETURN_IF_ERROR(WriteFile(absl::StrCat(own, "/", i, ".img"), images[i]));
+  for (size_t i = 0; i < dump.images.size(); ++i) {
+    MDVOL_RETURN_IF_ERROR(WriteFile(absl::StrCat(own, "/", i, ".img"), dump.images[i]));
   }
   MDVOL_RETURN_IF_ERROR(WriteFile(absl::StrCat(own, "/volume"), verdict.volume));
+  MDVOL_RETURN_IF_ERROR(
+      WriteFile(absl::StrCat(own, "/open"), std::as_bytes(std::span(dump.open_atoms))));
   std::ofstream list(absl::StrCat(folder, "/states"), std::ios::app);
-  list << name << ' ' << run.scenario << ' ' << run.spec.raid_disks << ' '
-       << absl::StrJoin(verdict.disks, ",") << ' ' << (verdict.forced ? "force" : "plain") << ' '
-       << (verdict.exempt_stripes.empty() ? "whole" : "holes") << ' '
+  list << dump.name << ' ' << run.scenario << ' ' << absl::StrJoin(verdict.disks, ",") << ' '
+       << (verdict.forced ? "force" : "plain") << ' '
        << (run.unsound_stripes.empty() && verdict.exempt_stripes.empty() ? "sound" : "rotten")
        << '\n';
   list.close();
@@ -112,18 +131,18 @@ absl::Status DumpStates(const EnumerationOptions& options,
       }
       CrashPoint& point = drawer.point();
       DumpedState state{.state_hash = point.StateHash(), .violation = {}};
-      ImageBytes images;
+      Dump dump{.name = absl::StrFormat("state%04d", dumped), .images = {}, .open_atoms = {}};
       for (const Image& image : point.images()) {
-        images.emplace_back(image.bytes().begin(), image.bytes().end());
+        dump.images.emplace_back(image.bytes().begin(), image.bytes().end());
       }
       const AllowedContent allowed = run.model.At(point.time());
       const StateVerdict verdict =
           CheckState({run, allowed, point.pending_stripes(), std::nullopt}, point.images());
-      const std::string name = absl::StrFormat("state%04d", dumped);
+      dump.open_atoms = OpenAtoms(run, verdict);
       if (!verdict.violation.empty()) {
-        state.violation = absl::StrCat(name, ", ", run.scenario, ": ", verdict.violation);
+        state.violation = absl::StrCat(dump.name, ", ", run.scenario, ": ", verdict.violation);
       }
-      MDVOL_RETURN_IF_ERROR(WriteState(options.dump_folder, name, run, images, verdict));
+      MDVOL_RETURN_IF_ERROR(WriteState(options.dump_folder, run, dump, verdict));
       visit(state);
     }
   }

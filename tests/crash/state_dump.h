@@ -1,10 +1,14 @@
 // Dumped states: crash states of distinct metadata as image files, for the kernel to assemble.
 //
-// FOLDER/NAME/0.img, 1.img, … are the members; FOLDER/NAME/volume is what the volume has to read
-// as; FOLDER/states has a line for each: NAME, the scenario, the number of slots, the images that
-// are members separated by commas, "force" or "plain" (how mdvol assembled them), "whole" when
-// every byte of `volume` has to be there, else "holes" (stripes in which writes were pending in a
-// degraded array), and "sound", or "rotten" when parity need not agree everywhere.
+// FOLDER/NAME/0.img, 1.img, … are the members; FOLDER/NAME/volume is what mdvol has read;
+// FOLDER/NAME/open has the numbers of those atoms, a line each, of which another may read something
+// else and be right: the write hole of a degraded array. FOLDER/states has a line for each state:
+// NAME, the scenario, the numbers of the images that mdvol has taken for members, separated by
+// commas, "force" or "plain" (how it assembled them), and "sound", or "rotten" when parity need not
+// agree everywhere.
+//
+// Images that mdvol has left out are not on that list. Kernels before 6.8 take a failed member back
+// that is one event behind, whatever the others say of it.
 
 #ifndef MDVOL_TESTS_CRASH_STATE_DUMP_H_
 #define MDVOL_TESTS_CRASH_STATE_DUMP_H_
