@@ -16,6 +16,9 @@ namespace mdvol {
 namespace {
 
 bool MayWipe(const FoundSignature& signature, const PlannedMember& member, bool clean) {
+  if (member.journal) {
+    return true;  // a new log holds nothing that counts
+  }
   const ByteRange& data = member.areas.data;
   const bool is_in_data = signature.magic.begin < data.end && data.begin < signature.magic.end;
   return !is_in_data || (!clean && signature.what.starts_with("md metadata"));
@@ -40,6 +43,11 @@ absl::Status WriteBeforeSuperblock(MemberDevice& device, const PlannedMember& me
   if (plan.bitmap.has_value()) {
     const auto bitmap = SerializeBitmap(*plan.bitmap, plan.bitmap_bits, member.areas.bitmap.size());
     MDVOL_RETURN_IF_ERROR(WriteAnywhere(device, member.areas.bitmap.begin, bitmap));
+  }
+  if (member.journal) {
+    const std::span<const uint8_t> head(reinterpret_cast<const uint8_t*>(plan.journal_head->data()),
+                                        plan.journal_head->size());
+    MDVOL_RETURN_IF_ERROR(WriteAnywhere(device, member.areas.data.begin, head));
   }
   return FlushMember(device);
 }

@@ -29,7 +29,8 @@ absl::Status CheckCounts(const CreateRequest& request) {
     return Refuse("--raid-devices ", request.raid_disks, ": a RAID6 array has ", kMinRaidDisks,
                   " to ", kMaxRaidDisks, " members");
   }
-  if (request.spares > kMaxDevices - request.raid_disks) {
+  const uint32_t journals = request.journal.has_value() ? 1 : 0;
+  if (request.spares > kMaxDevices - journals - request.raid_disks) {
     return Refuse("--spare-devices ", request.spares, ": an array has at most ", kMaxDevices,
                   " members and spares");
   }
@@ -39,7 +40,25 @@ absl::Status CheckCounts(const CreateRequest& request) {
                   " members and ", request.spares, " spares are wanted: name ", wanted,
                   ", a member may be the word missing");
   }
-  MDVOL_CHECK(request.device_uuids.size() == wanted);
+  MDVOL_CHECK(request.device_uuids.size() == wanted + journals);
+  return absl::OkStatus();
+}
+
+absl::Status CheckJournal(const CreateRequest& request) {
+  if (!request.journal.has_value()) {
+    return absl::OkStatus();
+  }
+  if (request.journal->missing) {
+    return Refuse("--write-journal missing: a journal cannot be missing, name an image or device");
+  }
+  if (request.raid_disks > kMaxJournalRaidDisks) {
+    return Refuse("--write-journal: an array with a journal has at most ", kMaxJournalRaidDisks,
+                  " members, not ", request.raid_disks);
+  }
+  if (request.bitmap) {
+    return Refuse("--write-journal: an array has a journal or a bitmap, not both: leave out ",
+                  "--bitmap internal");
+  }
   return absl::OkStatus();
 }
 
@@ -131,6 +150,7 @@ bool HasExistingSlotMember(const CreateRequest& request) {
 
 absl::Status CheckCreateRequest(const CreateRequest& request) {
   MDVOL_RETURN_IF_ERROR(CheckCounts(request));
+  MDVOL_RETURN_IF_ERROR(CheckJournal(request));
   MDVOL_RETURN_IF_ERROR(CheckMissing(request));
   MDVOL_RETURN_IF_ERROR(CheckShape(request));
   MDVOL_RETURN_IF_ERROR(CheckSizes(request));

@@ -10,7 +10,8 @@
 namespace mdvol {
 
 // Errors as PlanCreate: UsageError naming the option. Afterwards members and device_uuids have
-// raid_disks + spares entries, and every size is a whole number of sectors.
+// raid_disks + spares entries (device_uuids one more with a journal), and every size is a whole
+// number of sectors.
 absl::Status CheckCreateRequest(const CreateRequest& request);
 
 // Whether a slot has a member whose old contents count.

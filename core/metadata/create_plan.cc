@@ -13,6 +13,7 @@
 #include "core/base/units.h"
 #include "core/geometry/geometry.h"
 #include "core/metadata/create_check.h"
+#include "core/metadata/journal_ring.h"
 
 namespace mdvol {
 namespace {
@@ -22,7 +23,8 @@ constexpr uint64_t kDefaultDataOffsetBytes = kMiB;
 constexpr uint64_t kLogBytes = 4096;           // the bad-block log
 constexpr uint64_t kMaxNewBitmapBytes = kMiB;  // eight million bits; mdadm stops at 128 KiB
 constexpr uint64_t kTailSuperBytes = 8192;     // 1.0: from the superblock to the end of a new image
-constexpr uint64_t kSuperToBitmapBytes = 4096;  // 1.1, 1.2
+constexpr uint64_t kNewJournalBytes = 64 * kMiB;  // the ring of a new image, or more if needed
+constexpr uint64_t kSuperToBitmapBytes = 4096;    // 1.1, 1.2
 
 // Where things lie on every member of this array.
 struct Frame {
@@ -185,7 +187,8 @@ Superblock CommonSuper(const CreateRequest& request, const Frame& frame, bool cl
   super.raid_disks = request.raid_disks;
   super.data_offset = frame.data_offset_bytes / kSectorBytes;
   super.resync_offset = clean ? kResyncDone : 0;
-  super.max_dev = MaxDevFor(request.raid_disks + request.spares);
+  const uint32_t devices = request.raid_disks + request.spares;
+  super.max_dev = MaxDevFor(devices + (request.journal.has_value() ? 1 : 0));
   super.dev_roles.fill(kRoleSpare);
   for (uint32_t slot = 0; slot < request.raid_disks; ++slot) {
     if (!request.members[slot].missing) {
@@ -193,6 +196,10 @@ Superblock CommonSuper(const CreateRequest& request, const Frame& frame, bool cl
     }
   }
   PlaceAreas(request, frame, super);
+  if (request.journal.has_value()) {
+    super.feature_map = super.feature_map | kFeatureJournal;
+    super.dev_roles[devices] = kRoleJournal;
+  }
   return super;
 }
 
@@ -237,6 +244,50 @@ absl::StatusOr<PlannedMember> PlanMember(const CreateRequest& request, const Fra
   return planned;
 }
 
+uint64_t NewJournalImageBytes(const CreateRequest& request, const Frame& frame) {
+  const uint64_t ring_bytes =
+      std::max(kNewJournalBytes, JournalRing::LeastNewBytes(request.raid_disks));
+  return request.minor == 0 ? ring_bytes + kLogBytes + kTailSuperBytes
+                            : frame.data_offset_bytes + ring_bytes;
+}
+
+// All that its metadata leaves is the ring. Its superblock says that the log begins at 0.
+absl::StatusOr<PlannedMember> PlanJournal(const CreateRequest& request, const Frame& frame,
+                                          const Superblock& common) {
+  const CreateMember& journal = *request.journal;
+  PlannedMember planned;
+  planned.present = true;
+  planned.journal = true;
+  planned.device_bytes =
+      journal.exists ? journal.device_bytes : NewJournalImageBytes(request, frame);
+  const uint64_t device_sectors = planned.device_bytes / kSectorBytes;
+  const uint64_t least_bytes = JournalRing::LeastNewBytes(request.raid_disks);
+  const auto super_sector = SuperblockSector(request.minor, device_sectors);
+  const uint64_t taken_bytes = request.minor == 0 ? kLogBytes : frame.data_offset_bytes;
+  uint64_t ring_bytes = 0;
+  if (super_sector.ok()) {
+    const uint64_t end_sector = request.minor == 0 ? *super_sector : device_sectors;
+    const uint64_t end_bytes = end_sector * kSectorBytes;
+    ring_bytes = RoundDown(end_bytes - std::min(end_bytes, taken_bytes), kJournalBlockBytes);
+  }
+  if (ring_bytes < least_bytes) {
+    return ErrnoStatus(
+        ENOSPC, absl::StrCat(journal.path, ": too small for a write journal: it has ",
+                             FormatSize(ring_bytes), " beside its metadata, ", request.raid_disks,
+                             " members need ", FormatSize(least_bytes)));
+  }
+  Superblock& super = planned.super = common;
+  super.super_offset = *super_sector;
+  super.dev_number = static_cast<uint32_t>(request.members.size());
+  super.device_uuid = request.device_uuids.back();
+  super.data_size = ring_bytes / kSectorBytes;
+  SealSuperblock(super);
+  MDVOL_RETURN_IF_ERROR(
+      Annotate(CheckSuperblock(super, request.minor, device_sectors), journal.path));
+  MDVOL_ASSIGN_OR_RETURN(planned.areas, LayOutMember(super, device_sectors, 0));
+  return planned;
+}
+
 }  // namespace
 
 absl::StatusOr<CreatePlan> PlanCreate(const CreateRequest& request) {
@@ -256,6 +307,12 @@ absl::StatusOr<CreatePlan> PlanCreate(const CreateRequest& request) {
   for (uint32_t number = 0; number < request.members.size(); ++number) {
     MDVOL_ASSIGN_OR_RETURN(PlannedMember member, PlanMember(request, frame, common, number));
     plan.members.push_back(std::move(member));
+  }
+  if (request.journal.has_value()) {
+    MDVOL_ASSIGN_OR_RETURN(PlannedMember journal, PlanJournal(request, frame, common));
+    plan.members.push_back(std::move(journal));
+    plan.journal_head =
+        ComposeJournalMeta(JournalSeed(request.array_uuid), request.journal_seq, 0, {});
   }
   return plan;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,27 @@ TEST_P(CreateTest, WhatWasWrittenCanBeLoaded) {
     EXPECT_TRUE(member->report.bitmap.has_value());
     EXPECT_TRUE(member->bad_blocks.empty());
   }
+}
+
+TEST_P(CreateTest, AJournalGetsAnEmptyLog) {
+  CreateRequest request = BasicRequest(minor());
+  request.bitmap = false;
+  request.journal = CreateMember{.path = "journal"};
+  request.device_uuids.emplace_back().bytes.fill(0x77);
+  const CreatePlan plan = MustPlan(request);
+  Devices devices = MakeDevices(plan);
+  const PlannedMember& planned = plan.members.back();
+  const uint64_t begin = planned.areas.data.begin;
+  ASSERT_TRUE(WriteCreatePlan(plan, devices).ok());
+  const auto head = std::as_bytes(std::span(*plan.journal_head));
+  const std::vector<uint8_t> written = Bytes(*devices.back(), begin, head.size());
+  EXPECT_TRUE(std::equal(head.begin(), head.end(), std::as_bytes(std::span(written)).begin()));
+  EXPECT_TRUE(IsAll(0, Bytes(*devices.back(), begin + head.size(), 16 * head.size())));
+  const uint64_t data = plan.members[0].areas.data.begin;
+  EXPECT_TRUE(IsAll(0, Bytes(*devices[0], data, head.size()))) << "nobody else's";
+  const auto member = LoadMember(std::move(devices.back()));
+  ASSERT_TRUE(member.ok()) << member.status();
+  EXPECT_EQ(OwnRole(member->report.super), kRoleJournal);
 }
 
 TEST_P(CreateTest, WorksWithoutBitmapAndWithMissingMembers) {
