@@ -48,6 +48,7 @@ std::unique_ptr<DispatchedRun> NewRun(WriteRun parts) {
   joined.kind = run->parts[0]->request->kind;
   joined.offset_bytes = run->parts[0]->request->offset_bytes;
   joined.pieces = 0;
+  joined.is_sync = run->parts[0]->request->is_sync;
   for (const WaitingWrite* const part : run->parts) {
     const IoRequest& request = *part->request;
     joined.length_bytes += request.length_bytes;

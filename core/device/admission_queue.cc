@@ -14,7 +14,8 @@ namespace {
 constexpr uint64_t kMostRunBytes = 16 * kMiB;
 
 bool Follows(const WaitingWrite& write, const WaitingWrite& before) {
-  return write.begin_bytes() == before.end_bytes() && write.request->kind == before.request->kind;
+  return write.begin_bytes() == before.end_bytes() && write.request->kind == before.request->kind &&
+         write.request->is_sync == before.request->is_sync;
 }
 
 }  // namespace

@@ -8,8 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "core/device/sync_io.h"
-
 namespace mdvol {
 namespace {
 
@@ -55,7 +53,7 @@ class CountingDeviceImpl final : public CountingDevice {
   void Submit(IoRequest& request) override {
     const bool is_counted = IsCounted(request);
     request.started_ns = is_counted ? clock_.NowNs() : kNotCounted;
-    if (is_counted && SyncIoScope::IsInside()) {
+    if (is_counted && request.is_sync) {
       Increase(sync_issued_bytes_, request.length_bytes);
     }
     inner_->Submit(request);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/device/sync_io.h"
 
 namespace mdvol {
 namespace {
@@ -203,6 +204,7 @@ void IoBatch::BeginRequest(const Extent& extent) {
   request.ready_ns = 0;
   request.admission_word = 0;
   request.serves_reader = serves_readers_;
+  request.is_sync = SyncIoScope::IsInside();  // of this run, not of the one that made the request
   AddBuffer(request, extent);
 }
 

@@ -24,6 +24,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
+#include "core/device/sync_io.h"
 
 namespace mdvol {
 
@@ -45,6 +46,9 @@ struct IoRequest {
   // A read that a reader waits for, for whose sake writes may be held back; not one of a write or
   // of a sync.
   bool serves_reader = true;
+  // Made inside a SyncIoScope. What a decorator makes of a request has the request's mark: the
+  // thread that passes it on may be anybody's.
+  bool is_sync = SyncIoScope::IsInside();
 
   int error = 0;  // valid after Wait: 0 or an errno
 

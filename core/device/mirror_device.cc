@@ -55,6 +55,7 @@ std::unique_ptr<IoRequest> MirrorDevice::CopyFor(const IoRequest& request) const
   copy->offset_bytes = begin - area_begin + areas_.replacement_offset_bytes;
   copy->length_bytes = end - begin;
   copy->pieces = request.pieces;
+  copy->is_sync = request.is_sync;
   AppendBuffers(request, begin - request.offset_bytes, copy->length_bytes, copy.get());
   return copy;
 }
@@ -117,6 +118,7 @@ void MirrorDevice::NoteFailure(const IoRequest& copy) {
     part.kind = copy.kind;
     part.offset_bytes = at;
     part.length_bytes = run.end_bytes - at;
+    part.is_sync = copy.is_sync;
     AppendBuffers(copy, at - begin, part.length_bytes, &part);
     replacement_.Submit(part);
     replacement_.Wait(part);

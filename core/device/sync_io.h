@@ -1,6 +1,7 @@
 // SyncIoScope: marks what the calling thread asks of members as done for a resync, so that whoever
-// counts can tell it from what users of the volume want. A request is submitted by the thread it is
-// done for (member_device.h), so the mark needs no place in the request. One per thread at a time.
+// counts can tell it from what users of the volume want. A request takes the mark of the thread
+// that makes it (IoRequest::is_sync) and keeps it: another thread may submit it to the member. One
+// per thread at a time.
 
 #ifndef MDVOL_CORE_DEVICE_SYNC_IO_H_
 #define MDVOL_CORE_DEVICE_SYNC_IO_H_

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/units.h"
 #include "core/device/memory_device.h"
+#include "core/device/sync_io.h"
 #include "tests/support/fake_clock.h"
 
 namespace mdvol {
@@ -112,6 +113,36 @@ TEST_F(AdmissionTest, JoinedWritesAreCountedAsOneRequest) {
   EXPECT_EQ(device_->Counts().writes.requests, 2U);
   EXPECT_EQ(device_->Counts().writes.merged, 1U);
   EXPECT_EQ(device_->Counts().writes.bytes, 3 * 4096U);
+}
+
+// Not when they reach the member: by then they may be in the hands of any thread.
+TEST_F(AdmissionTest, WritesAreAResyncsIfTheyWereMadeForIt) {
+  WriteAdmissionDecision decision;
+  decision.most_writes = 1;
+  Choose(decision);
+  const auto write_behind = [this](IoRequest& first, IoRequest& second, bool ends_in_sync) {
+    device_->Submit(first);
+    device_->Submit(second);
+    device_->Wait(first);
+    if (ends_in_sync) {
+      const SyncIoScope as_sync;
+      device_->Wait(second);
+    } else {
+      device_->Wait(second);
+    }
+  };
+  const auto sync_request = [this](uint64_t block) {
+    const SyncIoScope as_sync;
+    return Request(block);
+  };
+  IoRequest user = Request(9);
+  IoRequest sync = sync_request(2);
+  write_behind(user, sync, false);
+  EXPECT_EQ(device_->Counts().sync_issued_bytes, 4096U);
+  user = Request(9);
+  IoRequest other_user = Request(3);
+  write_behind(user, other_user, true);
+  EXPECT_EQ(device_->Counts().sync_issued_bytes, 4096U);
 }
 
 // Also when the thread waits for what waits before it waits for what is at the member.

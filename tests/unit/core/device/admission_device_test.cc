@@ -15,6 +15,7 @@
 #include "core/base/units.h"
 #include "core/device/io_batch.h"
 #include "core/device/memory_device.h"
+#include "core/device/sync_io.h"
 #include "tests/support/fake_clock.h"
 #include "tests/unit/core/device/held_device.h"
 #include "tests/unit/core/device/test_devices.h"
@@ -198,6 +199,40 @@ TEST_F(OneAtATimeTest, ZeroingIsAWriteAndIsJoinedWithItsLike) {
   EXPECT_EQ(member_.held->Seen()[1],
             (SeenRequest{IoKind::kZero, kDataBytes + 8 * kBlock, 2 * kBlock, 2}));
   EXPECT_EQ(member_.held->Seen()[2], Seen(10, 1));
+}
+
+// Whoever comes by passes on what waits: neither a resync's writes as a user's nor the reverse.
+TEST_F(OneAtATimeTest, ARunIsAResyncsOrUsersWhoeverSubmitsIt) {
+  std::vector<std::byte> bytes(kBlock);
+  const auto request_of = [&bytes](uint64_t block) {
+    return RequestFor(IoKind::kWrite, kDataBytes + block * kBlock, bytes);
+  };
+  IoRequest user_5 = request_of(5);
+  IoRequest user_6 = request_of(6);
+  std::unique_ptr<IoRequest> sync_7;
+  std::unique_ptr<IoRequest> sync_8;
+  {
+    const SyncIoScope as_sync;
+    sync_7 = std::make_unique<IoRequest>(request_of(7));
+    sync_8 = std::make_unique<IoRequest>(request_of(8));
+    for (IoRequest* const request : {&user_5, &user_6}) {
+      member_.device->Submit(*request);
+    }
+  }
+  for (IoRequest* const request : {sync_7.get(), sync_8.get()}) {
+    member_.device->Submit(*request);
+  }
+  member_.held->LetAll();
+  {
+    const SyncIoScope as_sync;
+    member_.device->Wait(user_5);
+  }
+  member_.device->Wait(*sync_7);
+  member_.device->Wait(user_6);
+  member_.device->Wait(*sync_8);
+  SeenRequest sync = Seen(7, 2);
+  sync.is_sync = true;
+  EXPECT_EQ(member_.held->Seen(), (std::vector<SeenRequest>{Seen(100, 1), Seen(5, 2), sync}));
 }
 
 TEST_F(OneAtATimeTest, AnErrorOfAJoinedRequestIsPinnedToThePartThatCausedIt) {

@@ -14,6 +14,7 @@
 #include "core/device/fault_device.h"
 #include "core/device/io_batch.h"
 #include "core/device/memory_device.h"
+#include "core/device/sync_io.h"
 #include "tests/support/fake_clock.h"
 #include "tests/unit/core/device/test_devices.h"
 
@@ -84,6 +85,30 @@ TEST_F(CountingDeviceTest, CountsWhatStartsInItsRange) {
   EXPECT_EQ(device_->Counts().reads.requests, 2u);
   EXPECT_EQ(device_->Counts().reads.bytes, 3u);
   EXPECT_EQ(device_->Counts().flushes, 1u);
+}
+
+// A batch makes its requests once and uses them again.
+TEST_F(CountingDeviceTest, CountsWhatEachRunOfABatchIssuesForAResync) {
+  IoBatch batch;
+  const auto run = [&] {
+    batch.Clear();
+    batch.AddRead(device_.get(), 0, data_.data(), 512);
+    batch.AddRead(device_.get(), 2048, data_.data() + 2048, 512);
+    EXPECT_TRUE(batch.Run());
+  };
+  {
+    const SyncIoScope as_sync;
+    run();
+  }
+  EXPECT_EQ(device_->Counts().sync_issued_bytes, 1024u);
+  run();
+  EXPECT_EQ(device_->Counts().sync_issued_bytes, 1024u);
+  {
+    const SyncIoScope as_sync;
+    run();
+    EXPECT_EQ(Read(*device_, 0, data_), 0);
+  }
+  EXPECT_EQ(device_->Counts().sync_issued_bytes, 2048u + 4096);
 }
 
 TEST_F(CountingDeviceTest, CountsErrorsEverywhere) {

@@ -27,6 +27,7 @@ struct SeenRequest {
   uint64_t offset_bytes;
   uint64_t length_bytes;
   uint32_t pieces;
+  bool is_sync = false;
 
   friend bool operator==(const SeenRequest&, const SeenRequest&) = default;
 };
@@ -99,7 +100,8 @@ class HeldDevice final : public CountingDevice {
     int error = 0;
     {
       absl::MutexLock lock(&mutex_);
-      seen_.push_back({request.kind, request.offset_bytes, request.length_bytes, request.pieces});
+      seen_.push_back({request.kind, request.offset_bytes, request.length_bytes, request.pieces,
+                       request.is_sync});
       submitters_[&request] = std::this_thread::get_id();
       if (IsWrite(request)) {
         most_writes_ = std::max(most_writes_, ++writes_);

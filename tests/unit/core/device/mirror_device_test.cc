@@ -22,6 +22,7 @@ using testing::LoggedCall;
 using testing::LoggingDevice;
 using testing::Prng;
 using testing::Read;
+using testing::RequestFor;
 using testing::RunRequest;
 using testing::TestSeed;
 using testing::Write;
@@ -127,6 +128,24 @@ TEST_F(MirrorDeviceTest, BothWorkSideBySide) {
   EXPECT_EQ(log_[1].step, 'S');
   EXPECT_EQ(log_[1].offset_bytes, kReplacementOffset);
   EXPECT_EQ(log_[2].step, 'W');
+}
+
+TEST_F(MirrorDeviceTest, AResyncsWriteIsOneOnTheReplacementToo) {
+  alignas(512) std::byte data[2 * 512] = {};
+  bad_begin_ = kReplacementOffset;
+  bad_end_ = bad_begin_ + 512;
+  std::vector<bool> are_sync;
+  replacement_.set_fails([&](const IoRequest& request) {
+    are_sync.push_back(request.is_sync);
+    return request.offset_bytes < bad_end_ ? EIO : 0;
+  });
+  IoRequest request = RequestFor(IoKind::kWrite, kOriginalOffset, data);
+  for (const bool is_sync : {true, false}) {
+    request.is_sync = is_sync;
+    EXPECT_EQ(RunRequest(mirror_, request), 0);
+  }
+  EXPECT_EQ(are_sync, (std::vector<bool>{true, true, true, false, false, false}))
+      << "in one and then in two parts";
 }
 
 TEST_F(MirrorDeviceTest, AReplacementThatFailsFailsNoRequestAndIsLeftAlone) {
