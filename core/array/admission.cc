@@ -33,8 +33,7 @@ class PolicyJudge final : public AdmissionJudge {
 
   // What one policy has noted is nothing to another: a new one starts with an empty note.
   AdmissionRuling Judge(const AdmissionFacts& facts) override {
-    const uint64_t version = slot_.version();
-    const std::shared_ptr<WriteAdmission> policy = slot_.Get();
+    const auto [policy, version] = slot_.GetVersioned();
     if (policy == nullptr) {
       return {};
     }

@@ -25,16 +25,25 @@ class PolicySlot {
     return active_;
   }
 
+  // A policy, and the version() from its Set to the next.
+  struct Versioned {
+    std::shared_ptr<Family> policy;
+    uint64_t version;
+  };
+  Versioned GetVersioned() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::ReaderMutexLock lock(&mutex_);
+    return {active_, version_.load(std::memory_order_relaxed)};
+  }
+
+  // The old policy, if nobody else has it, goes after the lock has been given back.
   void Set(std::shared_ptr<Family> policy) ABSL_LOCKS_EXCLUDED(mutex_) {
-    {
-      absl::MutexLock lock(&mutex_);
-      active_.swap(policy);
-    }
+    absl::MutexLock lock(&mutex_);
+    active_.swap(policy);
     version_.fetch_add(1, std::memory_order_release);
   }
 
   // Grows with every Set: for whoever keeps a policy and wants to know cheaply whether it still is
-  // the one.
+  // the one. What a Get beside it returns may be of another version.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
  private:

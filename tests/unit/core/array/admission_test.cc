@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <thread>
@@ -93,6 +94,42 @@ TEST_F(AdmissionTest, APolicyIsAskedAndWhatItNotesComesBackButNotToAnother) {
   EXPECT_EQ(first->notes().front(), 0U);
   EXPECT_EQ(second->notes().front(), 0U);
   EXPECT_EQ(second->notes().back(), 9U);
+}
+
+// Notes its own number, and counts what it gets of others.
+class NumberedWrites final : public WriteAdmission {
+ public:
+  NumberedWrites(uint64_t number, std::atomic<uint64_t>& strangers)
+      : number_(number), strangers_(strangers) {}
+  WriteAdmissionDecision Decide(const WriteAdmissionFacts& facts) override {
+    strangers_.fetch_add(facts.note == 0 || facts.note == number_ ? 0 : 1);
+    WriteAdmissionDecision decision;
+    decision.note = number_;
+    decision.most_bytes = 4096;
+    return decision;
+  }
+
+ private:
+  const uint64_t number_;
+  std::atomic<uint64_t>& strangers_;
+};
+
+TEST_F(AdmissionTest, APolicyThatIsSetWhileItIsAskedForGetsNoNoteOfAnother) {
+  std::atomic<uint64_t> strangers{0};
+  std::atomic<bool> is_over{false};
+  std::thread setter([&] {
+    for (uint64_t number = 1; number <= 1'000'000; ++number) {
+      slot_.Set(std::make_shared<NumberedWrites>(number, strangers));
+    }
+    is_over.store(true);
+  });
+  while (!is_over.load()) {
+    clock_.Advance(1'000'000);  // a ruling holds no longer
+    Write(1);
+  }
+  setter.join();
+  slot_.Set(nullptr);
+  EXPECT_EQ(strangers.load(), 0U);
 }
 
 // The counter stands below the queue: it counts what reaches the member.
