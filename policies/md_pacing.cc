@@ -72,16 +72,27 @@ ResyncDecision MdPacing::Step(const ResyncFacts& facts) {
   return {.wait_ns = 0, .wait_for_fewer_windows = 0, .window_bytes = kMdWindowBytes};
 }
 
+// A counter never goes back.
+bool MdMemberIdleTest::AreTheSame(std::span<const ResyncMemberFacts> members) const {
+  return std::equal(members.begin(), members.end(), last_completed_bytes_.begin(),
+                    last_completed_bytes_.end(),
+                    [](const ResyncMemberFacts& member, uint64_t last_completed_bytes) {
+                      return member.completed_bytes >= last_completed_bytes;
+                    });
+}
+
 bool MdMemberIdleTest::IsBusy(const ResyncFacts& facts) {
   bool is_busy = false;
-  const size_t known = std::min(last_events_.size(), facts.members.size());
+  const bool are_known = AreTheSame(facts.members);
   last_events_.resize(facts.members.size());
+  last_completed_bytes_.resize(facts.members.size());
   for (size_t i = 0; i < facts.members.size(); ++i) {
     const ResyncMemberFacts& member = facts.members[i];
+    last_completed_bytes_[i] = member.completed_bytes;
     const auto events = static_cast<uint32_t>(member.completed_bytes / kSectorBytes -
                                               member.sync_issued_bytes / kSectorBytes);
-    if (i >= known || static_cast<int32_t>(events - last_events_[i]) > kBusySectors) {
-      is_busy |= i < known;
+    if (!are_known || static_cast<int32_t>(events - last_events_[i]) > kBusySectors) {
+      is_busy |= are_known;
       last_events_[i] = events;
     }
   }

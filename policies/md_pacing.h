@@ -17,6 +17,7 @@
 #define MDVOL_POLICIES_MD_PACING_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/policy/resync_pacing.h"
@@ -57,12 +58,18 @@ class MdPacing : public ResyncPacing {
 // is_mddev_idle from 2009 to 6.15: a member is busy if more than 64 sectors have ended on it that
 // were not the resync's since it was last found busy. The resync's are taken off when they are
 // issued and added when they end, so what it has in flight hides as much of the users' I/O.
+// Members are told apart by position, and one that fails is left out: when others may have moved
+// into its place, all begin anew and none is busy.
 class MdMemberIdleTest {
  public:
   void Begin(const ResyncFacts& facts) { IsBusy(facts); }
   bool IsBusy(const ResyncFacts& facts);
 
  private:
+  // As far as can be told.
+  bool AreTheSame(std::span<const ResyncMemberFacts> members) const;
+
+  std::vector<uint64_t> last_completed_bytes_;
   std::vector<uint32_t> last_events_;  // sectors, modulo 2^32 as in md
 };
 

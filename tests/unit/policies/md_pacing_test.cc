@@ -186,6 +186,35 @@ TEST_F(MdPacingTest, MembersMayComeAndGo) {
   EXPECT_TRUE(rig.Goes(policy));
 }
 
+TEST_F(MdPacingTest, WhoMovesIntoThePlaceOfAFailedMemberIsNotBusy) {
+  Md319Pacing policy;
+  RunAtSpeed(5000);
+  Complete(1, 10'000);
+  EXPECT_TRUE(rig.Goes(policy));
+  rig.EndAll();
+  rig.members.erase(rig.members.begin());
+  rig.facts.members = rig.members;
+  EXPECT_TRUE(rig.Goes(policy));  // the first of them has 10'000 sectors more than it that was
+  rig.EndAll();
+  Complete(0, 65);
+  EXPECT_EQ(rig.Ask(policy).wait_ns, kMdSleepNs);
+}
+
+// One fails and another joins between two judgements.
+TEST_F(MdPacingTest, ACounterThatGoesBackIsAnotherMembers) {
+  Md319Pacing policy;
+  RunAtSpeed(5000);
+  Complete(0, 10'000);
+  EXPECT_TRUE(rig.Goes(policy));
+  rig.EndAll();
+  rig.members[0] = {.completed_bytes = 0, .sync_issued_bytes = 0};
+  Complete(1, 10'000);
+  EXPECT_TRUE(rig.Goes(policy));
+  rig.EndAll();
+  Complete(0, 65);
+  EXPECT_EQ(rig.Ask(policy).wait_ns, kMdSleepNs);
+}
+
 TEST_F(MdPacingTest, Md616SeesOneRequestThroughAllThatIsInFlight) {
   Md616Pacing policy(kDefaultDepth);
   RunAtSpeed(5000);
