@@ -15,11 +15,13 @@
 #include <cerrno>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "core/base/check.h"
 #include "core/base/retry.h"
 #include "core/base/status.h"
+#include "fuse/closed_last.h"
 #include "fuse/init_extension.h"
 #include "fuse/mountpoint.h"
 #include "fuse/unmount.h"
@@ -145,6 +147,7 @@ absl::Status Session::Create() {
 
 absl::Status Session::MountSession() {
   MDVOL_ASSIGN_OR_RETURN(const UniqueFd reserved, ReserveMountpoint(options_.mountpoint));
+  const std::vector<int> sockets = OpenSockets();
   int result = 0;
   int error = 0;
   const std::string said = CaptureStandardError([&] {
@@ -152,6 +155,11 @@ absl::Status Session::MountSession() {
     error = errno;
   });
   if (result == 0) {
+    for (const int socket : OpenSockets()) {
+      if (!std::binary_search(sockets.begin(), sockets.end(), socket)) {
+        CloseLast(socket);  // libfuse's for -o auto_unmount, which it opens and forgets
+      }
+    }
     return absl::OkStatus();
   }
   const std::string what = options_.mountpoint + ": could not be mounted: ";
