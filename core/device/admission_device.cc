@@ -15,6 +15,7 @@
 #include <atomic>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -126,6 +127,8 @@ class AdmissionDeviceImpl final : public AdmissionDevice, public AdmissionWork {
   uint64_t judged_ns_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t note_ ABSL_GUARDED_BY(mutex_) = 0;
   bool is_errand_out_ ABSL_GUARDED_BY(mutex_) = false;
+  // Who waits for a write here and sleeps, or has just woken.
+  std::vector<AdmissionThread*> sleepers_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> wants_help_{false};
 };
 
@@ -231,6 +234,7 @@ void AdmissionDeviceImpl::WaitForWrite(IoRequest& request, WaitingWrite& write) 
     thread.EndTaken();
     {
       absl::MutexLock lock(&mutex_);
+      std::erase(sleepers_, &thread);
       if (write.is_done) {
         break;
       }
@@ -245,6 +249,9 @@ void AdmissionDeviceImpl::WaitForWrite(IoRequest& request, WaitingWrite& write) 
     {
       absl::MutexLock lock(&mutex_);
       sleeps = !write.is_done && !queue_.IsReady(AtMember());
+      if (sleeps) {
+        sleepers_.push_back(&thread);
+      }
     }
     if (sleeps && !thread.Help()) {
       thread.Sleep();
@@ -370,7 +377,9 @@ void AdmissionDeviceImpl::TakeRuns(AdmissionThread& thread) {
 }
 
 // If there is room left for who waits: has somebody who sleeps come and take it. Whoever is awake
-// comes by on his own, or looks before he goes to sleep elsewhere.
+// comes by on his own, or looks before he goes to sleep elsewhere; but an owner who is awake may
+// stand at the member with another's write, for long, while that other sleeps: so all who sleep
+// here are asked, whether their writes still wait or not.
 void AdmissionDeviceImpl::HandOn() {
   const InFlight at_member = AtMember();
   if (is_errand_out_ || queue_.empty() || !queue_.IsReady(at_member)) {
@@ -379,8 +388,11 @@ void AdmissionDeviceImpl::HandOn() {
   // Before anybody is asked: who is about to sleep either is asked or sees it.
   wants_help_.store(true);
   const size_t most = at_member.writes == 0 ? queue_.size() : kOwnersAsked;
-  is_errand_out_ = queue_.FindNext(
-      most, [this](const WaitingWrite& write) { return write.owner->SendOnErrand(*this); });
+  is_errand_out_ = queue_.FindNext(most, [this](const WaitingWrite& write) {
+    return write.owner->SendOnErrand(*this);
+  }) || std::any_of(sleepers_.begin(), sleepers_.end(), [this](AdmissionThread* thread) {
+                     return thread->SendOnErrand(*this);
+                   });
   wants_help_.store(!is_errand_out_);
 }
 
