@@ -82,12 +82,16 @@ void SyncEngine::Loop() {
   for (;;) {
     const bool is_retry_due = patience != absl::ZeroDuration();
     const bool is_poked = TakePoke(patience);
+    // A poke does not put a recovery off until one more resync has got stuck.
+    const bool recovers = array_.PendingRecovery().has_value();
     {
       absl::MutexLock lock(&mutex_);
       if (stop_) {
         return;
       }
-      stalled_ = stalled_ && !is_poked && !is_retry_due;
+      const bool tries_again = is_poked || is_retry_due;
+      stalled_ = stalled_ && !tries_again;
+      resync_is_stuck_ = resync_is_stuck_ && (recovers || !tries_again);
     }
     const std::optional<SyncAction> action = BeginNext();
     if (action.has_value()) {
@@ -101,13 +105,15 @@ std::optional<SyncAction> SyncEngine::Needed() const {
   if (array_.read_only() || array_.is_broken()) {
     return std::nullopt;
   }
+  bool resync_is_stuck = false;
   {
     absl::MutexLock lock(&mutex_);
     if (frozen_ || (stalled_ && !IsPoked())) {
       return std::nullopt;
     }
+    resync_is_stuck = resync_is_stuck_;
   }
-  if (array_.NextDoubt(0).has_value()) {
+  if (!resync_is_stuck && array_.NextDoubt(0).has_value()) {
     return SyncAction::kResync;
   }
   return array_.PendingRecovery().has_value() ? std::optional(SyncAction::kRecover) : std::nullopt;

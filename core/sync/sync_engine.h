@@ -162,6 +162,8 @@ class SyncEngine {
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
   bool stalled_ ABSL_GUARDED_BY(mutex_) = false;  // what is needed has failed
+  // A resync could not tell everywhere: first comes what recovery there is to do.
+  bool resync_is_stuck_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<SyncAction> requested_ ABSL_GUARDED_BY(mutex_);
   std::optional<Run> run_ ABSL_GUARDED_BY(mutex_);
   std::vector<ResyncMemberFacts> member_facts_ ABSL_GUARDED_BY(mutex_);  // to ask with

@@ -234,8 +234,10 @@ void SyncEngine::Conclude(SyncWork* work, absl::Status status) {
     } else if (IsFromRequest(action)) {
       shown_.min_bytes = done_stripe << array_.geometry().chunk_shift();
     }
-    // What stays in doubt would be tried again at once.
-    stalled_ = !status.ok() || skipped > 0;
+    // What stays in doubt would be tried again at once; a recovery may bring what it lacks.
+    const bool is_stuck = action == SyncAction::kResync && status.ok() && skipped > 0;
+    resync_is_stuck_ = is_stuck || (resync_is_stuck_ && action != SyncAction::kRecover);
+    stalled_ = !status.ok() || (skipped > 0 && !is_stuck);
     run_.reset();
     ++runs_ended_;
     found = Found(shown_);

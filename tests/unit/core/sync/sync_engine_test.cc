@@ -297,6 +297,39 @@ TEST_F(SyncEngineTest, WhatCannotBeResyncedStaysInDoubtAndIsNotTriedInALoop) {
   EXPECT_EQ(engine_->Status().action, SyncAction::kIdle);
 }
 
+// A crash, and then a member fails before parity has been recomputed: without its data it cannot be
+// where the doubt is, and without a recovery they would be missing for good.
+TEST_F(SyncEngineTest, RecoveryIsNotHeldUpByWhatCannotBeResynced) {
+  array_.doubt.Add({0, 16});
+  array_.skips_at = 9;
+  {
+    absl::MutexLock lock(&array_.mutex);
+    array_.recovery_from = 0;
+  }
+  engine_->Poke();
+  const auto recoveries = [this] {
+    absl::MutexLock lock(&array_.mutex);
+    return array_.recoveries_ended;
+  };
+  while (recoveries() == 0) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  AwaitIdle();
+  EXPECT_EQ(recoveries(), 1U);
+  // The resync has had another try by then, which got stuck as before, and no more than that.
+  EXPECT_TRUE(array_.doubt.Contains(9));
+  absl::SleepFor(absl::Milliseconds(20));
+  const size_t pieces = array_.Pieces().size();
+  absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_EQ(array_.Pieces().size(), pieces);
+  // Once it can be told there, a poke is enough.
+  array_.skips_at = SyncArray::kStripes;
+  engine_->Poke();
+  while (!array_.doubt.empty()) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+}
+
 TEST_F(SyncEngineTest, ARequestedResyncOfACleanArrayRewritesParityEverywhere) {
   ASSERT_EQ(Set(SyncAction::kResync), 0);
   AwaitIdle();
