@@ -7,63 +7,17 @@
 # measurement. Volume and null volume take turns within each pattern; the table has medians over N repeats.
 #   --quick      0.5 s, one repeat: whether it works, not how fast
 #   --build-dir  where mdvol was built (default ./build/release); Release, or the numbers mean nothing
-set -euo pipefail
-source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-repeats=5 seconds=5s build_dir=$source_dir/build/release csv=
-usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }
-fail() { echo "compare.sh: $*" >&2; exit 1; }
-while [ $# -gt 0 ]; do
-  case $1 in
-    --quick) repeats=1 seconds=500ms ;;
-    --repeats | --seconds | --build-dir | --csv)
-      [ $# -ge 2 ] || { echo "compare.sh: $1 wants a value" >&2; exit 2; }
-      case $1 in
-        --repeats) repeats=$2 ;;
-        --seconds) seconds=$2 ;;
-        --build-dir) build_dir=$2 ;;
-        --csv) csv=$(realpath -m "$2") ;;
-      esac
-      shift
-      ;;
-    --help) usage; exit 0 ;;
-    *) usage >&2; exit 2 ;;
-  esac
-  shift
-done
-
-find_program() {
-  local found
-  found=$(find "$(realpath -m "$build_dir")" -type f -name "$1" -perm -u+x | head -n 1)
-  [ -n "$found" ] || fail "$1 is not in $build_dir; build it, or name the folder with --build-dir"
-  echo "$found"
-}
-for program in fio python3 fusermount3; do
-  command -v "$program" >/dev/null || fail "$program was not found; tests/install-packages.sh test installs it"
-done
+. "$(dirname "$0")/common.sh"
+repeats=5 seconds=5s csv=
+quick() { repeats=1 seconds=500ms; }
+parse_options "repeats seconds build_dir csv" "$@"
+need_programs fio python3 fusermount3
 mdvol=$(find_program mdvol)
 null_volume=$(find_program mdvol_null_volume)
-[ -w /dev/shm ] && [ "$(df --output=avail -m /dev/shm | tail -1)" -ge 2048 ] ||
-  fail "/dev/shm: 2 GiB must be free, or disks would be measured"
-
-work=$(mktemp -d /dev/shm/mdvol-compare.XXXXXX)
 null_pid=
-cleanup() {
-  local status=$?
-  trap '' INT TERM
-  set +e
-  cd /
-  for mount in "$work/volume" "$work/null"; do
-    if grep -qF " $mount " /proc/self/mountinfo; then fusermount3 -u "$mount" || fusermount3 -u -z "$mount"; fi
-  done
-  if [ -n "$null_pid" ]; then kill "$null_pid" 2>/dev/null; wait "$null_pid" 2>/dev/null; fi
-  rm -rf "$work"
-  exit "$status"
-}
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-cd "$work"
-mkdir volume null results
+at_exit() { if [ -n "$null_pid" ]; then kill "$null_pid" 2>/dev/null; wait "$null_pid" 2>/dev/null; fi; }
+enter_memory 2048 volume null
+mkdir results
 
 members=()
 for i in {0..9}; do members+=("d$i.img"); done
@@ -94,7 +48,7 @@ for pattern in "${patterns[@]}"; do
   echo "measured: $pattern" >&2
 done
 
-echo "$(uname -m), $(nproc) cores, $(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r)"
+machine
 echo "10 members in memory, chunk 128 KiB; $repeats x $seconds for each number; direct=1"
 python3 - "$csv" "${patterns[@]}" <<'PYTHON'
 """Medians of fio's results as a table, and as CSV where a file is named."""

@@ -7,50 +7,15 @@
 # under `adaptive`. Processor time, not speed: other programs disturb it less, yet they do.
 #   --quick      one repeat of a second: whether it works
 #   --build-dir  where mdvol was built (default ./build/release); Release, or the numbers mean nothing
-set -euo pipefail
-source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-repeats=7 seconds=4 build_dir=$source_dir/build/release
-usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }
-fail() { echo "degraded_cpu.sh: $*" >&2; exit 1; }
-while [ $# -gt 0 ]; do
-  case $1 in
-    --quick) repeats=1 seconds=1 ;;
-    --repeats | --build-dir)
-      [ $# -ge 2 ] || { echo "degraded_cpu.sh: $1 wants a value" >&2; exit 2; }
-      case $1 in
-        --repeats) repeats=$2 ;;
-        --build-dir) build_dir=$2 ;;
-      esac
-      shift
-      ;;
-    --help) usage; exit 0 ;;
-    *) usage >&2; exit 2 ;;
-  esac
-  shift
-done
-mdvol=$(find "$(realpath -m "$build_dir")" -type f -name mdvol -perm -u+x | head -n 1)
-[ -n "$mdvol" ] || fail "mdvol is not in $build_dir; build it, or name the folder with --build-dir"
-for program in fio jq; do command -v "$program" >/dev/null || fail "$program is needed"; done
-
-work=$(mktemp -d /dev/shm/mdvol-degraded-cpu.XXXXXX)
-cleanup() {
-  local status=$?
-  trap '' INT TERM
-  set +e
-  cd /
-  for name in whole lost; do
-    if grep -qF " $work/$name " /proc/self/mountinfo; then "$mdvol" stop "$work/$name" || fusermount3 -u -z "$work/$name"; fi
-  done
-  rm -rf "$work"
-  exit "$status"
-}
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-cd "$work"
+. "$(dirname "$0")/common.sh"
+repeats=7 seconds=4
+quick() { repeats=1 seconds=1; }
+parse_options "repeats build_dir" "$@"
+need_programs fio jq
+mdvol=$(find_program mdvol)
+enter_memory 1024 whole lost
 
 for name in whole lost; do
-  mkdir "$name"
   "$mdvol" create --raid-devices 6 --size 32M --chunk 16M "$name"-{0..5}.img >/dev/null
   "$mdvol" mount "$name"-{0..5}.img "$name"
   dd if=/dev/urandom of="$name/volume" bs=1M count=64 conv=notrunc status=none
@@ -79,12 +44,12 @@ for ((repeat = 0; repeat < repeats; repeat++)); do
   measure lost adaptive.us
 done
 
-median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-whole=$(median whole.us)
-echo "$(nproc) cores, $(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1); medians of $repeats"
+whole=$(median <whole.us)
+machine
+echo "six members in memory, chunk 16 MiB; medians of $repeats"
 {
   echo "array,us_per_read,to_whole"
   for kind in whole bypass adaptive; do
-    awk -v kind="$kind" -v us="$(median $kind.us)" -v whole="$whole" 'BEGIN { printf "%s,%.2f,%.3f\n", kind, us, us / whole }'
+    awk -v kind="$kind" -v us="$(median <$kind.us)" -v whole="$whole" 'BEGIN { printf "%s,%.2f,%.3f\n", kind, us, us / whole }'
   done
 } | column -t -s ,

@@ -9,51 +9,14 @@
 # Data areas only, chunk 512 KiB, about 1 GiB of member bytes for each count of members: 4, 16, 36, 128.
 #   --quick      64 MiB of member bytes, one repeat, 4 and 16 members: whether it works, not how fast
 #   --build-dir  where mdvol was built (default ./build/release); Release, or the numbers mean nothing
-set -euo pipefail
-source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-repeats=5 build_dir=$source_dir/build/release csv= total_mib=1024 counts=(4 16 36 128)
-usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }
-fail() { echo "sync_speed.sh: $*" >&2; exit 1; }
-while [ $# -gt 0 ]; do
-  case $1 in
-    --quick) repeats=1 total_mib=64 counts=(4 16) ;;
-    --repeats | --build-dir | --csv)
-      [ $# -ge 2 ] || { echo "sync_speed.sh: $1 wants a value" >&2; exit 2; }
-      case $1 in
-        --repeats) repeats=$2 ;;
-        --build-dir) build_dir=$2 ;;
-        --csv) csv=$(realpath -m "$2") ;;
-      esac
-      shift
-      ;;
-    --help) usage; exit 0 ;;
-    *) usage >&2; exit 2 ;;
-  esac
-  shift
-done
-mdvol=$(find "$(realpath -m "$build_dir")" -type f -name mdvol -perm -u+x | head -n 1)
-[ -n "$mdvol" ] || fail "mdvol is not in $build_dir; build it, or name the folder with --build-dir"
-[ -w /dev/shm ] && [ "$(df --output=avail -m /dev/shm | tail -1)" -ge $((2 * total_mib + 512)) ] ||
-  fail "/dev/shm: $((2 * total_mib + 512)) MiB must be free, or disks would be measured"
-
-work=$(mktemp -d /dev/shm/mdvol-sync-speed.XXXXXX)
-cleanup() {
-  local status=$?
-  trap '' INT TERM
-  set +e
-  cd /
-  if grep -qF " $work/volume " /proc/self/mountinfo; then "$mdvol" stop "$work/volume" || fusermount3 -u -z "$work/volume"; fi
-  rm -rf "$work"
-  exit "$status"
-}
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-cd "$work"
-mkdir volume
+. "$(dirname "$0")/common.sh"
+repeats=5 csv= total_mib=1024 counts=(4 16 36 128)
+quick() { repeats=1 total_mib=64 counts=(4 16); }
+parse_options "repeats build_dir csv" "$@"
+mdvol=$(find_program mdvol)
+enter_memory $((2 * total_mib + 512)) volume
 
 now_ms() { date +%s%3N; }
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 # read_members MIB FILE...: their data areas, two processes side by side. Prints milliseconds.
 read_members() {
   local mib=$1 start
@@ -116,7 +79,7 @@ for count in "${counts[@]}"; do
 done
 
 header=members,read_mib_s,check_mib_s,check/read,mean_kib,rebuild/copy
-echo "$(uname -m), $(nproc) cores, $(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r)"
+machine
 echo "members in memory, chunk 512 KiB, $total_mib MiB in all; medians of $repeats"
 { echo "$header"; printf '%s\n' "${rows[@]}"; } | column -t -s ,
 [ -z "$csv" ] || { echo "$header"; printf '%s\n' "${rows[@]}"; } >"$csv"

@@ -152,25 +152,12 @@ void Player::BreakSuperblockWrites(size_t disk) {
 void Player::BreakFlushes(size_t disk) { array_.fault(disk).AddRule({.op = FaultOp::kFlush}); }
 
 absl::Status Player::Rebuild() {
-  while (array_->PendingRecovery().has_value()) {
-    MDVOL_RETURN_IF_ERROR(array_->BeginRecovery());
-    uint64_t from = 0;
-    for (auto next = array_->NextToRecover(from); next.has_value();
-         next = array_->NextToRecover(from)) {
-      const StripeRange part{next->first, std::min(next->count, kStripesPerWindow)};
-      SyncFindings findings;
-      MDVOL_RETURN_IF_ERROR(array_->RecoverStripes(part, &findings));
-      from = part.first + part.count;
-      if (prng_.OneIn(2)) {
-        MDVOL_RETURN_IF_ERROR(Work(1));
-      }
-      if (prng_.OneIn(2)) {
-        MDVOL_RETURN_IF_ERROR(array_->CheckpointRecovery());
-      }
+  return array_.Recover(kStripesPerWindow, [this](uint64_t /*from*/) -> absl::Status {
+    if (prng_.OneIn(2)) {
+      MDVOL_RETURN_IF_ERROR(Work(1));
     }
-    MDVOL_RETURN_IF_ERROR(array_->EndRecovery());
-  }
-  return absl::OkStatus();
+    return prng_.OneIn(2) ? array_->CheckpointRecovery() : absl::OkStatus();
+  });
 }
 
 absl::Status Player::Resync(StripeRange stripes) {

@@ -161,7 +161,8 @@ std::optional<size_t> TestArray::MemberOf(size_t disk) const {
   return std::nullopt;
 }
 
-absl::Status TestArray::Recover(uint64_t stripes) {
+absl::Status TestArray::Recover(uint64_t stripes,
+                                const std::function<absl::Status(uint64_t)>& between) {
   while (array_->PendingRecovery().has_value()) {
     MDVOL_RETURN_IF_ERROR(array_->BeginRecovery());
     uint64_t from = 0;
@@ -171,13 +172,17 @@ absl::Status TestArray::Recover(uint64_t stripes) {
       SyncFindings findings;
       MDVOL_RETURN_IF_ERROR(array_->RecoverStripes(part, &findings));
       from = part.first + part.count;
-      if (from % 3 == 0) {
-        MDVOL_RETURN_IF_ERROR(array_->CheckpointRecovery());
-      }
+      MDVOL_RETURN_IF_ERROR(between(from));
     }
     MDVOL_RETURN_IF_ERROR(array_->EndRecovery());
   }
   return absl::OkStatus();
+}
+
+absl::Status TestArray::Recover(uint64_t stripes) {
+  return Recover(stripes, [this](uint64_t from) {
+    return from % 3 == 0 ? array_->CheckpointRecovery() : absl::OkStatus();
+  });
 }
 
 absl::Status TestArray::Stop() {

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -95,7 +96,10 @@ class TestArray {
   absl::StatusOr<size_t> AddMember(size_t disk, AddMode mode = AddMode::kAdd);
   // The index by which the array knows the disk, if it is a member.
   std::optional<size_t> MemberOf(size_t disk) const;
-  // Rebuilds until nothing is pending, `stripes` at a time, as a sync engine does.
+  // Rebuilds until nothing is pending, `stripes` at a time, as a sync engine does; calls `between`
+  // after each part, with the stripe that it ends at.
+  absl::Status Recover(uint64_t stripes, const std::function<absl::Status(uint64_t)>& between);
+  // The same, with a checkpoint now and then.
   absl::Status Recover(uint64_t stripes = 5);
 
   const ArraySpec& spec() const { return spec_; }

@@ -22,7 +22,19 @@ using testing::ReadOnly;
 using testing::RecordedRequest;
 using testing::TestArray;
 
-class ArrayMembersTest : public testing::MembersFixture {};
+class ArrayMembersTest : public testing::MembersFixture {
+ protected:
+  // Which requests of the log write superblocks.
+  std::vector<size_t> SuperWrites(const std::vector<RecordedRequest>& log) const {
+    std::vector<size_t> supers;
+    for (size_t i = 0; i < log.size(); ++i) {
+      if (array_.IsSuper(log[i])) {
+        supers.push_back(i);
+      }
+    }
+    return supers;
+  }
+};
 
 INSTANTIATE_TEST_SUITE_P(Specs, ArrayMembersTest, testing::MemberSpecs());
 
@@ -144,12 +156,7 @@ TEST_P(ArrayMembersTest, ASpareThatGetsASlotIsToldBeforeTheOthers) {
   array_.recording().Clear();
   MDVOL_ASSERT_OK(array_->BeginRecovery());
   const auto log = array_.recording().requests();
-  std::vector<size_t> supers;
-  for (size_t i = 0; i < log.size(); ++i) {
-    if (array_.IsSuper(log[i])) {
-      supers.push_back(i);
-    }
-  }
+  const std::vector<size_t> supers = SuperWrites(log);
   ASSERT_EQ(supers.size(), 6U);
   EXPECT_EQ(log[supers[0]].member, disk);
   EXPECT_LE(testing::DurableAt(log, supers[0]), supers[1]);
@@ -338,12 +345,7 @@ TEST_P(ArrayMembersTest, AReturningMemberIsToldBeforeTheOthers) {
   array_.recording().Clear();
   ASSERT_TRUE(array_.AddMember(4).ok());
   const auto log = array_.recording().requests();
-  std::vector<size_t> supers;
-  for (size_t i = 0; i < log.size(); ++i) {
-    if (array_.IsSuper(log[i])) {
-      supers.push_back(i);
-    }
-  }
+  const std::vector<size_t> supers = SuperWrites(log);
   ASSERT_EQ(supers.size(), 6U);
   if (GetParam().bitmap) {
     EXPECT_EQ(log[supers[0]].member, 4U);

@@ -279,9 +279,10 @@ TEST_F(SyncEngineTest, ParityInDoubtComesBeforeRecovery) {
 }
 
 TEST_F(SyncEngineTest, WhatCannotBeResyncedStaysInDoubtAndIsNotTriedInALoop) {
+  engine_.reset();
   array_.doubt.Add({0, 16});
   array_.skips_at = 9;
-  engine_->Poke();
+  Make({});  // It finds them by itself: a poke amid the run would have it try once more.
   while (Events().find("resync incomplete") == std::string::npos) {
     absl::SleepFor(absl::Milliseconds(1));
   }
